@@ -1,0 +1,31 @@
+"""Every response carries an id of its request: clients chain it, and the log names it."""
+
+from uuid import uuid4
+
+from fastapi import FastAPI
+from starlette.datastructures import MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+
+def install(app: FastAPI) -> None:
+    app.add_middleware(RequestId)
+
+
+class RequestId:
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request_id = uuid4().hex
+        scope.setdefault("state", {})["request_id"] = request_id
+
+        async def send_with_id(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                headers["request-id"] = headers["x-request-id"] = request_id
+            await send(message)
+
+        await self._app(scope, receive, send_with_id)

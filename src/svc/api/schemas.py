@@ -1,0 +1,78 @@
+"""What a request for speech may say. Tolerant: what is unknown is ignored, null is absent, sliders are clamped."""
+
+import math
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, Field, field_validator
+
+from svc.delivery import VoiceSettings
+from svc.text.language import Language
+
+
+def _whole_characters(value: object) -> object:
+    """JSON can spell half a character (a lone surrogate), which nothing further on could even print."""
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return value
+
+
+def _number(value: object) -> float | None:
+    """Any finite number; anything else counts as not given."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) else None
+
+
+Text = Annotated[str, BeforeValidator(_whole_characters)]
+Slider = Annotated[float | None, BeforeValidator(_number)]
+
+
+class VoiceSettingsBody(BaseModel):
+    """Sliders that shape the delivery. What is missing or null keeps the voice's own value."""
+
+    stability: Slider = Field(None, description="0 to 1. Lower is livelier, higher is calmer. Default 0.5.")
+    similarity_boost: Slider = Field(
+        None, description="0 to 1. How much of its own timbre the voice keeps. Default 0.75."
+    )
+    style: Slider = Field(None, description="0 to 1. Exaggerates the melody. Default 0.")
+    use_speaker_boost: bool | None = Field(None, description="Off softens the voice's own timbre. Default true.")
+    speed: Slider = Field(None, description="0.5 to 2. Default 1.")
+
+    def over(self, base: VoiceSettings) -> VoiceSettings:
+        """These settings where they say something, else those of `base`."""
+        given = {name: value for name, value in self if value is not None}
+        return VoiceSettings(**{**{name: getattr(base, name) for name in base.__slots__}, **given})
+
+
+class SpeechBody(BaseModel):
+    """A text to speak. Fields that are not listed here are accepted and ignored."""
+
+    text: Text = Field(description='What to say. May hold <break time="1s"/> and <phoneme> tags.')
+    model_id: Any = Field(None, description="Accepted; one engine speaks every request.")
+    voice_settings: VoiceSettingsBody | None = None
+    language_code: Text | None = Field(None, description="The language to read in, such as `en` or `pt-BR`.")
+    language: Text | None = Field(None, description="The same as `language_code`.")
+    seed: int | float | None = Field(None, description="The same seed gives the same sound; another, another take.")
+    previous_text: Text | None = Field(None, description="What goes before the text: shapes how it begins.")
+    next_text: Text | None = Field(None, description="What follows the text: shapes how it ends.")
+
+    @field_validator("text")
+    @classmethod
+    def _not_blank(cls, text: str) -> str:
+        if not text.strip():
+            raise ValueError("text must not be blank")
+        return text
+
+    def named_language(self, base: Language) -> Language | None:
+        """The language that the caller named, if it is one that the engine speaks."""
+        code = self.language_code or self.language
+        return Language.parse(code, base) if code else None
+
+    def whole_seed(self) -> int | None:
+        if self.seed is None or not math.isfinite(self.seed):
+            return None
+        return int(self.seed) % 2**32

@@ -1,0 +1,88 @@
+"""Every `output_format` that a caller may ask for."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from svc.errors import InvalidOutputFormat
+
+DEFAULT = "mp3_44100_128"
+
+
+class Codec(StrEnum):
+    """How samples become bytes; the value is the first word of the format's name."""
+
+    MP3 = "mp3"
+    PCM = "pcm"
+    ULAW = "ulaw"
+    ALAW = "alaw"
+    OPUS = "opus"
+    WAV = "wav"
+
+
+CONTENT_TYPES = {
+    Codec.MP3: "audio/mpeg",
+    Codec.PCM: "audio/pcm",
+    Codec.ULAW: "audio/basic",
+    Codec.ALAW: "audio/x-alaw-basic",
+    Codec.OPUS: "audio/ogg",
+    Codec.WAV: "audio/wav",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class OutputFormat:
+    """One value of `output_format`: always mono; `bit_rate` is in bit/s, None where nothing is compressed."""
+
+    name: str
+    codec: Codec
+    sample_rate: int
+    bit_rate: int | None = None
+
+    @property
+    def content_type(self) -> str:
+        """The media type of the bytes; clients check that it begins with `audio/`."""
+        return CONTENT_TYPES[self.codec]
+
+
+OUTPUT_FORMATS: dict[str, OutputFormat] = {
+    output_format.name: output_format
+    for output_format in (
+        OutputFormat("mp3_22050_32", Codec.MP3, 22_050, 32_000),
+        OutputFormat("mp3_24000_48", Codec.MP3, 24_000, 48_000),
+        OutputFormat("mp3_44100", Codec.MP3, 44_100, 128_000),
+        OutputFormat("mp3_44100_32", Codec.MP3, 44_100, 32_000),
+        OutputFormat("mp3_44100_64", Codec.MP3, 44_100, 64_000),
+        OutputFormat("mp3_44100_96", Codec.MP3, 44_100, 96_000),
+        OutputFormat("mp3_44100_128", Codec.MP3, 44_100, 128_000),
+        OutputFormat("mp3_44100_192", Codec.MP3, 44_100, 192_000),
+        OutputFormat("pcm_8000", Codec.PCM, 8_000),
+        OutputFormat("pcm_16000", Codec.PCM, 16_000),
+        OutputFormat("pcm_22050", Codec.PCM, 22_050),
+        OutputFormat("pcm_24000", Codec.PCM, 24_000),
+        OutputFormat("pcm_32000", Codec.PCM, 32_000),
+        OutputFormat("pcm_44100", Codec.PCM, 44_100),
+        OutputFormat("pcm_48000", Codec.PCM, 48_000),
+        OutputFormat("ulaw_8000", Codec.ULAW, 8_000),
+        OutputFormat("alaw_8000", Codec.ALAW, 8_000),
+        OutputFormat("opus_48000_32", Codec.OPUS, 48_000, 32_000),
+        OutputFormat("opus_48000_64", Codec.OPUS, 48_000, 64_000),
+        OutputFormat("opus_48000_96", Codec.OPUS, 48_000, 96_000),
+        OutputFormat("opus_48000_128", Codec.OPUS, 48_000, 128_000),
+        OutputFormat("opus_48000_192", Codec.OPUS, 48_000, 192_000),
+        OutputFormat("wav_8000", Codec.WAV, 8_000),
+        OutputFormat("wav_16000", Codec.WAV, 16_000),
+        OutputFormat("wav_22050", Codec.WAV, 22_050),
+        OutputFormat("wav_24000", Codec.WAV, 24_000),
+        OutputFormat("wav_32000", Codec.WAV, 32_000),
+        OutputFormat("wav_44100", Codec.WAV, 44_100),
+        OutputFormat("wav_48000", Codec.WAV, 48_000),
+    )
+}
+
+
+def find(name: str) -> OutputFormat:
+    """The format of that name, exactly as clients spell it."""
+    try:
+        return OUTPUT_FORMATS[name]
+    except KeyError:
+        raise InvalidOutputFormat(name, OUTPUT_FORMATS) from None

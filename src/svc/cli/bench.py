@@ -1,0 +1,75 @@
+"""`svc bench`: how fast this machine speaks."""
+
+import json
+import resource
+import sys
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from svc.app import create_speech, create_voices
+from svc.settings import Settings
+from svc.speech import Speech, SpeechRequest
+
+_SENTENCE = "The lighthouse keeper climbed the stairs and lit the lamp."
+_PARAGRAPH = (
+    "When the storm came in from the west, the whole harbour went quiet, and the boats pulled at their ropes. "
+    "Nobody spoke of the two who were still out at sea. Towards morning the wind turned, the clouds broke open, "
+    "and somebody saw a sail."
+)
+_TEXTS = {"sentence": _SENTENCE, "paragraph": _PARAGRAPH, "five paragraphs": " ".join([_PARAGRAPH] * 5)}
+
+
+def bench(
+    runs: Annotated[int, typer.Option(help="How often each text is spoken; the median counts.", min=1)] = 3,
+    output: Annotated[Path | None, typer.Option("--json", help="Also write the figures to this file.")] = None,
+) -> None:
+    """Measure the engine's speed: seconds of work for a second of speech, and the time to the first sound."""
+    settings = Settings()
+    voice = create_voices(settings).default
+    speech = create_speech(settings)
+    began = time.perf_counter()
+    speech.load()
+    figures: dict[str, object] = {
+        "engine": settings.engine,
+        "threads": settings.threads,
+        "load_seconds": round(time.perf_counter() - began, 2),
+    }
+    rows = {name: _measure(speech, SpeechRequest(text, voice), runs) for name, text in _TEXTS.items()}
+    figures |= {"texts": rows, "resident_megabytes": _resident_megabytes()}
+
+    title = f"{settings.engine}, {settings.threads} threads, median of {runs}"
+    table = Table("text", "speech", "real-time factor", "first sound", title=title)
+    for name, row in rows.items():
+        table.add_row(
+            name, f"{row['speech']:.1f} s", f"{row['real_time_factor']:.3f}", f"{row['first_sound'] * 1000:.0f} ms"
+        )
+    Console().print(table)
+    if output is not None:
+        output.write_text(json.dumps(figures, indent=2) + "\n")
+
+
+def _measure(speech: Speech, request: SpeechRequest, runs: int) -> dict[str, float]:
+    factors, first_sounds, seconds = [], [], 0.0
+    for _ in range(runs):
+        began = time.perf_counter()
+        chunks = speech.speak(request)
+        seconds = len(next(chunks).samples) / speech.sample_rate
+        first_sounds.append(time.perf_counter() - began)
+        seconds += sum(len(chunk.samples) for chunk in chunks) / speech.sample_rate
+        factors.append((time.perf_counter() - began) / seconds)
+    median = runs // 2
+    return {
+        "speech": round(seconds, 2),
+        "real_time_factor": round(sorted(factors)[median], 4),
+        "first_sound": round(sorted(first_sounds)[median], 4),
+    }
+
+
+def _resident_megabytes() -> int:
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return round(peak / (1e6 if sys.platform == "darwin" else 1e3))

@@ -1,0 +1,51 @@
+"""The `svc` command: its sub-commands, and how it reports errors."""
+
+import sys
+from typing import Annotated
+
+import typer
+from pydantic import ValidationError
+from rich.console import Console
+
+from svc import __version__
+from svc.cli import bench, say, serve, voices
+from svc.errors import SvcError
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+app.command()(say.say)
+app.command()(serve.serve)
+app.command()(voices.voices)
+app.command()(bench.bench)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"svc {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def svc(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Text to speech on your own machine."""
+
+
+def main() -> None:
+    """Runs the command; an error is one readable line and a non-zero exit."""
+    try:
+        app()
+    except (SvcError, OSError) as error:
+        _fail(str(error))
+    except ValidationError as error:
+        for each in error.errors():
+            _fail(f"SVC_{'_'.join(map(str, each['loc'])).upper()}: {each['msg']}")
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+def _fail(message: str) -> None:
+    Console(stderr=True).print(f"[bold red]error:[/] {message}", soft_wrap=True, highlight=False)
+    sys.exit(1)

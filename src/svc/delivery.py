@@ -1,0 +1,48 @@
+"""The sliders of `voice_settings`, and what each does to the sound."""
+
+from dataclasses import dataclass
+
+from svc.engine.protocol import Delivery, StyleTable
+from svc.voices import Voice
+
+SLOWEST, FASTEST = 0.5, 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class VoiceSettings:
+    """Sliders from 0 to 1, and the speed. At these values a voice sounds just as it is."""
+
+    stability: float = 0.5
+    """How steady the melody is: lower is livelier, higher is calmer."""
+    similarity_boost: float = 0.75
+    """How much of what is its own a voice keeps: lower is nearer to an average voice of its gender."""
+    style: float = 0.0
+    """Exaggeration: how much further the melody swings."""
+    use_speaker_boost: bool = True
+    """Off takes a little of the voice's own character away."""
+    speed: float = 1.0
+
+    def delivery(self, seed: int | None) -> Delivery:
+        calm_to_lively: float = 2.0 ** (0.5 - _slider(self.stability))
+        exaggeration = 1.0 + 0.4 * _slider(self.style)
+        return Delivery(
+            speed=min(max(self.speed, SLOWEST), FASTEST),
+            pitch_range=calm_to_lively * exaggeration,
+            take=seed,
+        )
+
+    def voiced(self, voice: Voice) -> StyleTable:
+        """The voice's style, with as much of its own timbre as asked for."""
+        own = 0.6 + 0.4 * _slider(self.similarity_boost) / 0.75
+        if not self.use_speaker_boost:
+            own -= 0.1
+        if own == 1.0:
+            return voice.style
+        style = voice.style.copy()
+        timbre = slice(0, 128)
+        style[:, timbre] = voice.neutral[:, timbre] + own * (voice.style - voice.neutral)[:, timbre]
+        return style
+
+
+def _slider(value: float) -> float:
+    return min(max(value, 0.0), 1.0)

@@ -1,0 +1,65 @@
+"""What an engine is: it turns phonemes into sound, chunk by chunk."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+Samples = npt.NDArray[np.float32]
+StyleTable = npt.NDArray[np.float32]
+"""One 256-wide style a row; the row is the number of phonemes. The first half is timbre, the second melody."""
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """How an utterance is spoken. The defaults leave the voice as it is."""
+
+    speed: float = 1.0
+    pitch_range: float = 1.0
+    """How far the melody swings around its middle: below 1 is calmer, above 1 livelier."""
+    take: int | None = None
+    """Another take of the same words: a small, repeatable change of melody."""
+
+
+@dataclass(frozen=True, slots=True)
+class Utterance:
+    """One stretch of speech. `before` and `after` shape its melody and are not heard."""
+
+    phonemes: str
+    style: StyleTable
+    delivery: Delivery = Delivery()
+    before: str = ""
+    after: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """When one phoneme of the utterance sounds, in seconds from the start of the utterance."""
+
+    phoneme: int
+    start: float
+    end: float
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Sound, with the times of the phonemes that it holds."""
+
+    samples: Samples
+    timings: tuple[Timing, ...] = ()
+
+
+class Engine(Protocol):
+    """One verb, between `load` and the end of the process. Called from one thread at a time."""
+
+    name: str
+    sample_rate: int
+    max_phonemes: int
+
+    def load(self) -> None:
+        """Gets ready to speak; raises `EngineUnavailable` with the reason when it cannot."""
+
+    def synthesize(self, utterance: Utterance) -> Iterator[Chunk]:
+        """Speaks the utterance. Each step of the iterator is one bounded piece of work."""

@@ -1,0 +1,60 @@
+"""Fair turns on the engine: many streams of work, one worker, a step of each at a time."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Generator
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from svc.errors import Busy, EngineUnavailable, ModelLoading, SvcError
+
+T = TypeVar("T")
+
+_END = object()
+
+
+class Scheduler:
+    """Runs the steps of generators in one thread, off the event loop.
+
+    The thread takes steps in the order in which they were asked for, and a stream asks for its next step only
+    when it has the one before: so streams take turns, and a short text is never stuck behind a long one.
+    """
+
+    def __init__(self, load: Callable[[], None], max_streams: int) -> None:
+        self._load = load
+        self._max_streams = max_streams
+        self._worker = ThreadPoolExecutor(1, thread_name_prefix="engine")
+        self._loading: asyncio.Future[None] | None = None
+        self.streams = 0
+
+    def start(self) -> None:
+        """Begins to load the engine; returns at once."""
+        self._loading = asyncio.get_running_loop().run_in_executor(self._worker, self._load)
+
+    async def close(self) -> None:
+        """Waits for the step that is running, and takes no more."""
+        await asyncio.to_thread(self._worker.shutdown, cancel_futures=True)
+
+    def require_ready(self) -> None:
+        """Raises unless the engine is loaded."""
+        if self._loading is None or not self._loading.done():
+            raise ModelLoading
+        if error := self._loading.exception():
+            raise (error if isinstance(error, SvcError) else EngineUnavailable(f"The engine did not start: {error}"))
+
+    async def stream(self, work: Generator[T]) -> AsyncGenerator[T]:
+        """The items of `work`, each made in a turn of its own; closing this stops the work within a step."""
+        self.require_ready()
+        if self.streams >= self._max_streams:
+            raise Busy(self._max_streams)
+        self.streams += 1
+        loop = asyncio.get_running_loop()
+        try:
+            while True:
+                item = await loop.run_in_executor(self._worker, next, work, _END)
+                if item is _END:
+                    return
+                yield item  # type: ignore[misc]
+        finally:
+            self.streams -= 1
+            # In the worker, because an abandoned step may still be running there.
+            self._worker.submit(work.close)

@@ -1,0 +1,1 @@
+"""From the caller's text to phonemes: markup, sentences, normalisation, language, pronunciation."""

@@ -1,0 +1,240 @@
+"""Speech markup inside otherwise plain text: pauses and sounds are kept, every other tag is dropped."""
+
+import html
+import re
+from dataclasses import dataclass, field
+
+from svc.text import arpabet
+
+# Nobody means a pause longer than this, and it bounds what one small tag can cost.
+LONGEST_BREAK_SECONDS = 10.0
+
+# A "<" that is not closed within this many characters begins no tag.
+LONGEST_TAG = 300
+
+STRENGTH_SECONDS = {
+    "none": 0.0,
+    "x-weak": 0.1,
+    "weak": 0.25,
+    "medium": 0.5,
+    "strong": 0.75,
+    "x-strong": 1.0,
+}
+
+# A paragraph ends at these tags, although their text may lack a full stop.
+BLOCK_TAGS = frozenset({
+    "article", "blockquote", "br", "div", "h1", "h2", "h3", "h4", "h5", "h6", "li", "ol", "p", "s", "section",
+    "table", "tr", "ul",
+})  # fmt: skip
+
+# These are markup whatever stands inside the brackets.
+KNOWN_TAGS = frozenset({
+    "amazon", "audio", "blockquote", "br", "break", "code", "desc", "div", "em", "emphasis", "google", "img",
+    "lang", "lexicon", "li", "mark", "metadata", "mstts", "ol", "phoneme", "prosody", "say-as", "section",
+    "sentence", "span", "speak", "strong", "sub", "table", "ul", "voice",
+})  # fmt: skip
+
+_NAME = r"(?P<close>/)?(?P<name>[A-Za-z][\w:.-]{0,40}+)"
+_VALUE = r"""(?:"[^"]*+"|'[^']*+'|“[^”]*+”|[^\s"'<>]++)"""
+_STRICT_TAG = re.compile(rf"<{_NAME}(?P<attributes>(?:\s++[\w:.-]++\s*+=\s*+{_VALUE})*+)\s*+(?P<empty>/)?>")
+_LOOSE_TAG = re.compile(rf"<{_NAME}\b(?P<attributes>[^<>]*+)>")
+_UNFINISHED_TAG = re.compile(rf"<(?:[/!?]?$|!(?:-|\[C)|\?xml|{_NAME}(?:\s|/?$))")
+_ATTRIBUTE = re.compile(rf"([\w:.-]+)\s*=\s*({_VALUE})")
+_DURATION = re.compile(r"\s*([+-]?\d{0,9}(?:\.\d{0,9})?)\s*(ms|s|)\s*", re.IGNORECASE)
+_CLOSING_NAME = re.compile(r"</([A-Za-z][\w:.-]{0,40})")
+
+
+@dataclass(frozen=True, slots=True)
+class Break:
+    """Silence of `seconds` before the character at `position`."""
+
+    position: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Sound:
+    """The characters `start:end` are to sound like `ipa`."""
+
+    start: int
+    end: int
+    ipa: str
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """Plain text, what its markup asked for, and where each of its characters came from."""
+
+    text: str
+    breaks: list[Break]
+    sounds: list[Sound]
+    origins: list[int]
+
+    def origin(self, position: int) -> int:
+        """The place in the caller's text of the character at `position`; its length for the end."""
+        return self.origins[position]
+
+
+def parse(text: str) -> Marked:
+    """Take the markup out of the text."""
+    parser = _Parser(text)
+    parser.run()
+    return parser.marked()
+
+
+def holdback(text: str) -> int:
+    """From where on the text may be an unfinished tag, which more text would finish."""
+    begin = max(0, len(text) - LONGEST_TAG)
+    # The word between <phoneme …> and </phoneme> must arrive together with both.
+    opened = text.rfind("<phoneme", begin)
+    if opened >= 0 and "</phoneme>" not in text[opened:] and "/>" not in text[opened:]:
+        return opened
+    start = text.rfind("<", begin)
+    if start >= 0 and _find_tag(text, start) is None and _UNFINISHED_TAG.match(text, start):
+        return start
+    return len(text)
+
+
+def _find_tag(text: str, start: int) -> re.Match[str] | None:
+    limit = start + LONGEST_TAG
+    strict = _STRICT_TAG.match(text, start, limit)
+    if strict:
+        return strict
+    loose = _LOOSE_TAG.match(text, start, limit)
+    if loose and _local_name(loose) in KNOWN_TAGS:
+        return loose
+    return None
+
+
+def _local_name(tag: re.Match[str]) -> str:
+    """The name without what vendors put around it: `mstts:silence` is of the family `mstts`."""
+    return tag["name"].lower().partition(":")[0]
+
+
+@dataclass(slots=True)
+class _Parser:
+    source: str
+    plain: list[str] = field(default_factory=list)
+    origins: list[int] = field(default_factory=list)
+    breaks: list[Break] = field(default_factory=list)
+    sounds: list[Sound] = field(default_factory=list)
+    open_sounds: list[tuple[int, str]] = field(default_factory=list)
+    last_of: dict[str, int] = field(default_factory=dict)
+
+    def run(self) -> None:
+        closed_names = {name.lower() for name in _CLOSING_NAME.findall(self.source)}
+        position = 0
+        while (start := self.source.find("<", position)) >= 0:
+            self._keep(position, start)
+            position = self._markup(start, closed_names)
+            if position == start:
+                self._keep(start, start + 1)
+                position = start + 1
+        self._keep(position, len(self.source))
+
+    def marked(self) -> Marked:
+        return Marked("".join(self.plain), self.breaks, self.sounds, [*self.origins, len(self.source)])
+
+    def _markup(self, start: int, closed_names: set[str]) -> int:
+        """Obey the markup at `start` and return where it ends: `start` itself if there is none."""
+        source = self.source
+        if source.startswith("<!--", start):
+            return self._after("-->", start + len("<!--"))
+        if source.startswith("<![CDATA[", start):
+            inside = start + len("<![CDATA[")
+            end = self._after("]]>", inside)
+            self._keep(inside, end - len("]]>"))
+            return end
+        if source.startswith(("<?xml", "<!DOCTYPE"), start):
+            end = source.find(">", start, start + LONGEST_TAG)
+            return end + 1 if end >= 0 else start
+        tag = _find_tag(source, start)
+        if tag is None:
+            return self._unfinished_end(start)
+        if self._is_comparison(tag, closed_names):
+            return start
+        self._obey(tag)
+        return tag.end()
+
+    def _after(self, mark: str, start: int) -> int:
+        """Where the next `mark` ends; `start` if there is none, so that an open comment hides no words."""
+        # Remembering that no more follow keeps "<!--" * 10,000 cheap.
+        if mark not in self.last_of:
+            self.last_of[mark] = self.source.rfind(mark)
+        if start > self.last_of[mark]:
+            return start
+        return self.source.index(mark, start) + len(mark)
+
+    def _unfinished_end(self, start: int) -> int:
+        """A known tag that the end of the text cuts off is still not to be read aloud."""
+        if len(self.source) - start > LONGEST_TAG:
+            return start
+        unfinished = _UNFINISHED_TAG.match(self.source, start)
+        if unfinished and unfinished["name"] and _local_name(unfinished) in KNOWN_TAGS:
+            return len(self.source)
+        return start
+
+    def _is_comparison(self, tag: re.Match[str], closed_names: set[str]) -> bool:
+        """`x<y>z` and `List<String>` are text: glued to a word, bare, of no known name, never closed."""
+        name = tag["name"].lower()
+        glued = tag.start() > 0 and self.source[tag.start() - 1].isalnum()
+        bare = not (tag["close"] or tag["attributes"]) and not tag[0].endswith("/>")
+        known = name in KNOWN_TAGS or name in BLOCK_TAGS or name in closed_names
+        return glued and bare and not known
+
+    def _obey(self, tag: re.Match[str]) -> None:
+        name = tag["name"].lower()
+        attributes = {key.lower(): _unquote(value) for key, value in _ATTRIBUTE.findall(tag["attributes"])}
+        if name == "break" and not tag["close"]:
+            if self.plain and not (self.plain[-1].isspace() or self.source[tag.end() : tag.end() + 1].isspace()):
+                self._insert(" ", tag)  # two words may have nothing but the tag between them
+            self._pause(_seconds(attributes))
+        elif name == "phoneme":
+            self._phoneme(tag, attributes)
+        elif name in BLOCK_TAGS and self.plain and self.plain[-2:] != ["\n", "\n"]:
+            self._insert("\n\n", tag)
+
+    def _pause(self, seconds: float) -> None:
+        position = len(self.plain)
+        last = self.breaks[-1] if self.breaks else None
+        if last and not "".join(self.plain[last.position :]).strip():
+            seconds = min(last.seconds + seconds, LONGEST_BREAK_SECONDS)
+            self.breaks.pop()
+        if seconds > 0:
+            self.breaks.append(Break(position, seconds))
+
+    def _phoneme(self, tag: re.Match[str], attributes: dict[str, str]) -> None:
+        if tag["close"]:
+            if self.open_sounds:
+                start, ipa = self.open_sounds.pop()
+                if ipa and start < len(self.plain):
+                    self.sounds.append(Sound(start, len(self.plain), ipa))
+            return
+        if tag[0].endswith("/>"):
+            return
+        sound = attributes.get("ph", "")
+        if "arpabet" in attributes.get("alphabet", "ipa").lower():
+            sound = arpabet.to_ipa(sound)
+        self.open_sounds.append((len(self.plain), sound.strip()))
+
+    def _keep(self, start: int, end: int) -> None:
+        self.plain.extend(self.source[start:end])
+        self.origins.extend(range(start, end))
+
+    def _insert(self, space: str, tag: re.Match[str]) -> None:
+        self.plain.extend(space)
+        self.origins.extend([tag.start()] * len(space))
+
+
+def _unquote(value: str) -> str:
+    quoted = value[0] in "\"'“"
+    return html.unescape(value[1:-1] if quoted else value.removesuffix("/"))
+
+
+def _seconds(attributes: dict[str, str]) -> float:
+    duration = _DURATION.fullmatch(attributes.get("time", ""))
+    if duration and any(character.isdigit() for character in duration[1]):
+        seconds = float(duration[1]) / (1000 if duration[2].lower() == "ms" else 1)
+    else:
+        seconds = STRENGTH_SECONDS.get(attributes.get("strength", "").lower(), STRENGTH_SECONDS["medium"])
+    return min(max(seconds, 0.0), LONGEST_BREAK_SECONDS)

@@ -1,0 +1,98 @@
+"""Follows the caller's text as it arrives and says, phrase by phrase, what the engine is to speak."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from svc.text import markup
+from svc.text.language import Language, recognise
+from svc.text.markup import Break, Sound
+from svc.text.phonemes import Phonemizer
+from svc.text.phrase import Phrase, first_sounds, last_sounds, phrases
+from svc.text.pronunciation import Word, pronounce
+from svc.text.split import Sentence, Splitter
+
+# How much of the neighbouring text lends its melody: about a phrase.
+CONTEXT_CHARACTERS = 150
+
+PARAGRAPH_PAUSE = 0.3
+
+
+class Narrator:
+    """`feed` text in any pieces, then `flush`: phrases come as soon as a sentence is certain.
+
+    `language` is the one that the caller named; without it, each sentence is read in the voice's language
+    unless it is clearly in another.
+    """
+
+    def __init__(self, phonemizer: Phonemizer, voice_language: Language, language: Language | None) -> None:
+        self._phonemizer = phonemizer
+        self._voice_language = voice_language
+        self._language = language
+        self._splitter = Splitter()
+        self._unfinished = ""  # may be the first half of a tag
+        self._length = 0  # of the plain text so far
+        self._breaks: list[Break] = []  # markup in text that is not yet spoken
+        self._sounds: list[Sound] = []
+
+    def read(self, text: str, previous: str = "", following: str = "") -> Iterator[Phrase]:
+        """A whole text; its neighbours lend their melody to its beginning and its end."""
+        rest = self._whole(text)
+        current = next(rest, None)
+        if current is None:
+            return
+        if previous.strip():
+            before = last_sounds(self._pronounced(previous[-CONTEXT_CHARACTERS:]))
+            current = replace(current, before=before)
+        for upcoming in rest:
+            yield current
+            current = upcoming
+        if following.strip():
+            current = replace(current, after=first_sounds(self._pronounced(following[:CONTEXT_CHARACTERS])))
+        yield current
+
+    def feed(self, text: str) -> Iterator[Phrase]:
+        """Adds text; gives what no further text can change."""
+        text = self._unfinished + text
+        certain = markup.holdback(text)
+        self._unfinished = text[certain:]
+        yield from self._spoken(self._splitter.feed(self._plain(text[:certain])))
+
+    def flush(self) -> Iterator[Phrase]:
+        """Gives the rest, as if the text ended here."""
+        rest, self._unfinished = self._unfinished, ""
+        yield from self._spoken(self._splitter.feed(self._plain(rest)))
+        yield from self._spoken(self._splitter.flush())
+        yield from phrases([], self._breaks)
+        self._breaks = []
+
+    def _whole(self, text: str) -> Iterator[Phrase]:
+        yield from self.feed(text)
+        yield from self.flush()
+
+    def _plain(self, text: str) -> str:
+        marked = markup.parse(text)
+        start = self._length
+        self._breaks += [Break(start + each.position, each.seconds) for each in marked.breaks]
+        self._sounds += [Sound(start + each.start, start + each.end, each.ipa) for each in marked.sounds]
+        self._length += len(marked.text)
+        return marked.text
+
+    def _spoken(self, sentences: list[Sentence]) -> Iterator[Phrase]:
+        for sentence in sentences:
+            start, end = sentence.start, sentence.start + len(sentence.text)
+            breaks = [Break(each.position - start, each.seconds) for each in self._breaks if each.position < end]
+            sounds = [
+                Sound(each.start - start, each.end - start, each.ipa) for each in self._sounds if each.start < end
+            ]
+            self._breaks = [each for each in self._breaks if each.position >= end]
+            self._sounds = [each for each in self._sounds if each.start >= end]
+            words = self._pronounced(sentence.text, sounds)
+            yield from phrases(words, breaks, PARAGRAPH_PAUSE if _ends_paragraph(sentence.text) else 0.0)
+
+    def _pronounced(self, text: str, sounds: Sequence[Sound] = ()) -> list[Word]:
+        language = self._language or recognise(text, self._voice_language)
+        return pronounce(text, language, sounds, self._phonemizer)
+
+
+def _ends_paragraph(sentence: str) -> bool:
+    return sentence[len(sentence.rstrip()) :].count("\n") > 1

@@ -1,0 +1,85 @@
+"""Written text as it is read aloud: numbers, dates, money, units, abbreviations, symbols and the like in words.
+
+Number words are our own tables. num2words is LGPL and knows cardinals, but neither Hindi's irregular hundred
+nor gender, apocope or the counting of hours and money, which is where the work is.
+"""
+
+from collections.abc import Iterator
+
+from svc.text.language import Language
+from svc.text.normalise.folding import Folded, fold
+from svc.text.normalise.languages import rules_of
+from svc.text.normalise.rules import Rewrite, rewrite
+from svc.text.reading import Reading
+
+# No pattern ever sees more than this, so that time grows with the length of a text and not with its square.
+LONGEST_WINDOW = 2000
+
+
+def normalise(text: str, language: Language) -> list[Reading]:
+    """What is read for each stretch of the text; the readings cover it from its first to its last character."""
+    folded = fold(text)
+    rewrites: list[Rewrite] = []
+    for start, end in windows(folded.text):
+        found = rewrite(folded.text[start:end], rules_of(language))
+        rewrites.extend(Rewrite(start + each.start, start + each.end, each.spoken) for each in found)
+    return _readings(len(text), folded, rewrites)
+
+
+def windows(text: str) -> Iterator[tuple[int, int]]:
+    """Stretches of bounded length, cut between words where there are any."""
+    start = 0
+    while start < len(text):
+        end = min(start + LONGEST_WINDOW, len(text))
+        if end < len(text):
+            space = text.rfind(" ", start, end)
+            end = space + 1 if space > start else end
+        yield start, end
+        start = end
+
+
+def _readings(length: int, folded: Folded, rewrites: list[Rewrite]) -> list[Reading]:
+    """The rewritten expressions and what lies between them, in the places of the original text."""
+    readings: list[Reading] = []
+    position = 0
+    for piece in _pieces(folded, rewrites):
+        start, end = folded.starts[piece.start], folded.ends[piece.end - 1]
+        if start < position:  # one character, such as ㎏, became several that are read apart
+            start, spoken = readings[-1].start, readings[-1].spoken + piece.spoken
+            readings[-1] = Reading(start, max(end, position), spoken)
+        else:
+            readings.extend(_silence(position, start))
+            readings.append(Reading(start, end, piece.spoken))
+        position = readings[-1].end
+    readings.extend(_silence(position, length))
+    return readings
+
+
+def _silence(start: int, end: int) -> list[Reading]:
+    """Characters that folding dropped are read as nothing."""
+    return [Reading(start, end, "")] if start < end else []
+
+
+def _pieces(folded: Folded, rewrites: list[Rewrite]) -> Iterator[Rewrite]:
+    position = 0
+    for each in rewrites:
+        yield from _unchanged(folded, position, each.start)
+        yield each
+        position = each.end
+    yield from _unchanged(folded, position, len(folded.text))
+
+
+def _unchanged(folded: Folded, start: int, end: int) -> Iterator[Rewrite]:
+    """Folded text read as itself, in one piece as long as its characters and the original's go in step."""
+    run = start
+    for index in range(start + 1, end + 1):
+        if index == end or not _in_step(folded, index):
+            yield Rewrite(run, index, folded.text[run:index])
+            run = index
+
+
+def _in_step(folded: Folded, index: int) -> bool:
+    """Whether the character at `index` follows its predecessor in the original text as it does here."""
+    start, before = folded.starts[index], folded.starts[index - 1]
+    both_single = folded.ends[index] == start + 1 and folded.ends[index - 1] == before + 1
+    return start == before or (both_single and start == before + 1)

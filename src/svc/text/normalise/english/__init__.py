@@ -1,0 +1,1 @@
+"""How English is read, one noun a file."""

@@ -1,0 +1,179 @@
+"""Dates, years, decades and centuries."""
+
+import re
+
+from svc.text.normalise.english.numbers import Numbers
+from svc.text.normalise.rules import Rule, after, any_of, rule
+
+MONTHS = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
+    "November", "December",
+)  # fmt: skip
+DAYS = {
+    "Mon": "Monday", "Tue": "Tuesday", "Tues": "Tuesday", "Wed": "Wednesday", "Thu": "Thursday",
+    "Thur": "Thursday", "Thurs": "Thursday", "Fri": "Friday", "Sat": "Saturday", "Sun": "Sunday",
+}  # fmt: skip
+MONTH_NAMES = {
+    month[:3]: month for month in MONTHS} | {month: month for month in MONTHS} | {"Sept": "September",
+}  # fmt: skip
+
+# After these words a number of four digits is a year.
+BEFORE_YEARS = (
+    "in", "In", "since", "Since", "until", "Until", "till", "before", "Before", "after", "After", "during",
+    "During", "circa", "around", "by", "By", "from", "From", "year", "spring", "summer", "autumn", "fall",
+    "winter", "late", "early", "mid", "class of", "battle of", "Battle of", "year of", "summer of",
+    "Summer of", "winter of", "fall of", "spring of", "revolution of", "Copyright", "born", "died",
+    "founded", "est.", "c.", "ca.", "AD",
+)  # fmt: skip
+
+# After a number of four digits, these say that it counts things.
+COUNTED = (
+    r"(?:people|men|women|children|percent|degrees|feet|times|more|million|billion|of|or|dollars|pounds|euros|"
+    r"[a-z]+(?:(?<!wa)(?<!ha)(?<!i)(?<![aiuos])s)|square|cubic)"
+)
+
+BEFORE_DECADES = (
+    "the", "The", "his", "her", "my", "your", "our", "their", "its", "early", "mid", "late", "upper", "lower",
+)  # fmt: skip
+
+FIRST_YEAR, LAST_YEAR = 1900, 2099
+
+
+def rules(numbers: Numbers) -> list[Rule]:
+    month = any_of(MONTH_NAMES)
+    day = r"(?P<day>[0-3]?\d)(?:st|nd|rd|th)?(?!\d)"
+    year = r"(?P<year>[12]\d{3})(?![\d]|[.,:]\d)"
+    start = r"(?<![^\W_])(?<![\d][./-])"
+
+    def is_day(written: str) -> bool:
+        return 1 <= int(written) <= 31
+
+    def day_of_month(month_name: str, written_day: str) -> str:
+        the = "the " if numbers.british else ""
+        return f"{month_name} {the}{numbers.ordinal(int(written_day))}"
+
+    def with_year(spoken: str, written_year: str | None) -> str:
+        return f"{spoken}, {numbers.year(int(written_year))}" if written_year else spoken
+
+    def month_first(match: re.Match[str]) -> str | None:
+        if not is_day(match["day"]):
+            return None
+        spoken = day_of_month(MONTH_NAMES[match["month"]], match["day"])
+        if match["to"]:
+            spoken += f" to {numbers.ordinal(int(match['to']))}"
+        return with_year(spoken, match["year"])
+
+    def day_first(match: re.Match[str]) -> str | None:
+        if not is_day(match["day"]):
+            return None
+        the = "" if match["the"] else "the "
+        first = f"{numbers.ordinal(int(match['from']))} to " if match["from"] else ""
+        spoken = (
+            f"{match['the'] or ''}{the}{first}{numbers.ordinal(int(match['day']))} of {MONTH_NAMES[match['month']]}"
+        )
+        return with_year(spoken, match["year"])
+
+    def months(match: re.Match[str]) -> str:
+        return f"{MONTH_NAMES[match['first']]} to {MONTH_NAMES[match['last']]}"
+
+    def days(match: re.Match[str]) -> str:
+        return f"{DAYS[match['first']]} to {DAYS[match['last']]}"
+
+    def month_and_year(match: re.Match[str]) -> str:
+        return f"{MONTH_NAMES[match['month']]} {numbers.year(int(match['year']))}"
+
+    def calendar_date(year_number: int, month_number: int, day_number: int) -> str | None:
+        if not (1 <= month_number <= 12 and 1 <= day_number <= 31):
+            return None
+        name = MONTHS[month_number - 1]
+        if numbers.british:
+            return f"the {numbers.ordinal(day_number)} of {name}, {numbers.year(year_number)}"
+        return f"{name} {numbers.ordinal(day_number)}, {numbers.year(year_number)}"
+
+    def iso(match: re.Match[str]) -> str | None:
+        spoken = calendar_date(int(match["year"]), int(match["month"]), int(match["day"]))
+        return spoken + ", " if spoken and match["time"] else spoken
+
+    def numeric(match: re.Match[str]) -> str | None:
+        first, second, written_year = int(match["first"]), int(match["second"]), match["year"]
+        year_number = int(written_year)
+        if len(written_year) == 2:
+            year_number += 2000 if year_number < 70 else 1900
+        day_is_first = numbers.british or match["separator"] == "."
+        month_number, day_number = (second, first) if day_is_first else (first, second)
+        return calendar_date(year_number, month_number, day_number) or calendar_date(
+            year_number, day_number, month_number
+        )
+
+    def short_date(match: re.Match[str]) -> str | None:
+        first, second = int(match["first"]), int(match["second"])
+        month_number, day_number = (second, first) if numbers.british else (first, second)
+        if not (1 <= month_number <= 12 and 1 <= day_number <= 31):
+            return None
+        return day_of_month(MONTHS[month_number - 1], str(day_number))
+
+    def decade(match: re.Match[str]) -> str:
+        return numbers.decade(int(match["decade"]))
+
+    def era(match: re.Match[str]) -> str:
+        letters = match["era"].replace(".", "")
+        digits = match["year"].replace(",", "")
+        spoken = numbers.year(int(digits)) if len(digits) == 4 else numbers.whole(digits)
+        return f"{spoken} {letters}"
+
+    def year_in_context(match: re.Match[str]) -> str:
+        return numbers.year(int(match["year"]))
+
+    def years(match: re.Match[str]) -> str | None:
+        last = match["last"]
+        if len(last) == 4 and int(last) <= int(match["first"]):
+            return None
+        spoken = numbers.year(int(last)) if len(last) == 4 else numbers.whole(last)
+        return f"{numbers.year(int(match['first']))} to {spoken}"
+
+    def bare_year(match: re.Match[str]) -> str | None:
+        number = int(match["year"])
+        return numbers.year(number) if FIRST_YEAR <= number <= LAST_YEAR else None
+
+    def short_year(match: re.Match[str]) -> str:
+        return numbers.code(match["year"]) if match["year"][0] != "0" else f"oh {numbers.digits(match['year'][1])}"
+
+    return [
+        rule(
+            rf"{start}(?P<year>[12]\d{{3}})-(?P<month>[01]\d)-(?P<day>[0-3]\d)"
+            r"(?:(?P<time>T|[ ](?=\d\d:\d\d))|(?![\d-]))",
+            iso,
+        ),
+        rule(
+            rf"{start}(?P<first>\d{{1,2}})(?P<separator>[/.-])(?P<second>\d{{1,2}})(?P=separator)"
+            r"(?P<year>(?:19|20)\d\d|\d\d)(?![\d/-]|\.\d)",
+            numeric,
+        ),
+        rule(rf"{after('on', 'On')}(?P<first>\d{{1,2}})/(?P<second>\d{{1,2}})(?![\d/])", short_date),
+        rule(
+            rf"\b(?P<month>{month})\b\.?[ ]{day}(?:[ ]?[-–][ ]?(?P<to>[0-3]?\d)(?:st|nd|rd|th)?(?!\d))?"
+            rf"(?![.,:]\d)(?:,?[ ]{year})?",
+            month_first,
+        ),
+        rule(
+            rf"{start}(?P<the>\b[Tt]he[ ])?(?:(?P<from>[0-3]?\d)[ ]?[-–][ ]?)?{day}(?:[ ]of)?[ ](?P<month>{month})\b\.?"
+            rf"(?:,?[ ]{year})?",
+            day_first,
+        ),
+        rule(rf"\b(?P<first>{any_of(DAYS)})\.?[ ]?[-–][ ]?(?P<last>{any_of(DAYS)})\b\.?", days),
+        rule(rf"\b(?P<day>{any_of(DAYS)})(?=,?[ ](?:\d|(?:{month})\b))", lambda match: DAYS[match["day"]]),
+        rule(rf"\b(?P<first>{month})\.?[ ]?[-–][ ]?(?P<last>{month})\b\.?", months),
+        rule(rf"\b(?P<month>{month})\b\.?,?[ ]{year}", month_and_year),
+        rule(rf"{start}(?P<first>[12]\d{{3}})[-–](?P<last>[12]\d{{3}}|\d\d)(?![\d-])", years),
+        rule(rf"{start}(?P<decade>[12]\d\d0)'?s\b", decade),
+        rule(r"(?<![^\W_])'(?P<decade>[1-9]0)'?s\b", decade),
+        rule(rf"(?:{after(*BEFORE_DECADES)}|(?<=mid-)|(?<=late-)|(?<=early-))(?P<decade>[2-9]0)'?s\b", decade),
+        rule(r"(?<!\w)'(?P<year>\d\d)(?![\w'\"])", short_year),
+        rule(
+            rf"{start}(?P<year>\d{{1,3}}(?:,\d{{3}})|\d{{1,5}})[ ]?"
+            r"(?P<era>BCE|CE|BC|AD|B\.C\.E?\.?|A\.D\.|C\.E\.)(?!\w)",
+            era,
+        ),
+        rule(rf"(?:{after(*BEFORE_YEARS)}|(?<=\()(?=\d)){year}(?![ ]{COUNTED}\b)(?!%|[^\W_])", year_in_context),
+        rule(rf"{start}(?<![$£€¥₹#.,:]){year}(?![ ]{COUNTED}\b)(?![%°]|[^\W_]|[ ]?[-+*/=×x÷][ ]?\d)", bare_year),
+    ]

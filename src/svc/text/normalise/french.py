@@ -1,0 +1,172 @@
+"""How French is read."""
+
+import re
+from typing import ClassVar
+
+from svc.text.normalise import roman
+from svc.text.normalise.addresses import Signs
+from svc.text.normalise.grammar import Currency, Grammar, Noun
+from svc.text.normalise.rules import Rule, rule
+
+SMALL = (
+    "zéro", "un", "deux", "trois", "quatre", "cinq", "six", "sept", "huit", "neuf", "dix", "onze", "douze",
+    "treize", "quatorze", "quinze", "seize", "dix-sept", "dix-huit", "dix-neuf",
+)  # fmt: skip
+TENS = (
+    "", "", "vingt", "trente", "quarante", "cinquante", "soixante", "soixante", "quatre-vingt",
+    "quatre-vingt",
+)  # fmt: skip
+SCALES = ((10**12, "billion"), (10**9, "milliard"), (10**6, "million"))
+VOWELS = "aeiouyéèêh"
+
+EURO = Currency(Noun("euro", "euros"), Noun("centime", "centimes"))
+DOLLAR = Currency(Noun("dollar", "dollars"), Noun("cent", "cents"))
+
+
+class French(Grammar):
+    group = r"[ ]\d{3}"
+    point = "virgule"
+    minus = "moins"
+    percent = "pour cent"
+    to = "à"
+    conjunction = "et"
+    signs = Signs(
+        at="arobase", dot="point", slash="slash", hyphen="tiret", underscore="tiret bas", hashtag="hashtag",
+        equals="égal", question="point d'interrogation", ampersand="et", colon="deux points", spell=" ".join,
+    )  # fmt: skip
+    months = (
+        "janvier", "février", "mars", "avril", "mai", "juin", "juillet", "août", "septembre", "octobre",
+        "novembre", "décembre",
+    )  # fmt: skip
+    currencies: ClassVar = {
+        "€": EURO, "EUR": EURO, "$": DOLLAR, "USD": DOLLAR,
+        "£": Currency(Noun("livre", "livres", feminine=True), Noun("penny", "pence")),
+        "¥": Currency(Noun("yen", "yens"), None),
+        "CHF": Currency(Noun("franc suisse", "francs suisses"), Noun("centime", "centimes")),
+    }  # fmt: skip
+    magnitudes: ClassVar = {
+        "millions": Noun("million", "millions"), "million": Noun("million", "millions"),
+        "M": Noun("million", "millions"), "milliards": Noun("milliard", "milliards"),
+        "milliard": Noun("milliard", "milliards"), "Md": Noun("milliard", "milliards"),
+    }  # fmt: skip
+    units: ClassVar = {
+        "km/h": Noun("kilomètre heure", "kilomètres heure"),
+        "m/s": Noun("mètre par seconde", "mètres par seconde"), "km": Noun("kilomètre", "kilomètres"),
+        "m": Noun("mètre", "mètres"), "cm": Noun("centimètre", "centimètres"),
+        "mm": Noun("millimètre", "millimètres"), "m²": Noun("mètre carré", "mètres carrés"),
+        "km²": Noun("kilomètre carré", "kilomètres carrés"), "m³": Noun("mètre cube", "mètres cubes"),
+        "ha": Noun("hectare", "hectares"), "kg": Noun("kilo", "kilos"), "g": Noun("gramme", "grammes"),
+        "mg": Noun("milligramme", "milligrammes"), "t": Noun("tonne", "tonnes", feminine=True),
+        "l": Noun("litre", "litres"), "L": Noun("litre", "litres"), "cl": Noun("centilitre", "centilitres"),
+        "ml": Noun("millilitre", "millilitres"), "°C": Noun("degré Celsius", "degrés Celsius"),
+        "°": Noun("degré", "degrés"), "min": Noun("minute", "minutes", feminine=True),
+        "s": Noun("seconde", "secondes", feminine=True), "kW": Noun("kilowatt", "kilowatts"),
+        "kWh": Noun("kilowattheure", "kilowattheures"), "W": Noun("watt", "watts"),
+        "V": Noun("volt", "volts"), "Hz": Noun("hertz", "hertz"), "MHz": Noun("mégahertz", "mégahertz"),
+        "GHz": Noun("gigahertz", "gigahertz"), "Ko": Noun("kilooctet", "kilooctets"),
+        "Mo": Noun("mégaoctet", "mégaoctets"), "Go": Noun("gigaoctet", "gigaoctets"),
+        "To": Noun("téraoctet", "téraoctets"), "MB": Noun("mégaoctet", "mégaoctets"),
+        "GB": Noun("gigaoctet", "gigaoctets"),
+    }  # fmt: skip
+    abbreviations: ClassVar = {
+        "M.": "monsieur", "MM.": "messieurs", "Mme": "madame", "Mme.": "madame", "Mmes": "mesdames",
+        "Mlle": "mademoiselle", "Mlles": "mesdemoiselles", "Dr": "docteur", "Dr.": "docteur",
+        "Pr": "professeur", "Me": "maître", "St": "saint", "Ste": "sainte", "av.": "avenue",
+        "bd": "boulevard", "Bd": "boulevard", "n°": "numéro ", "N°": "numéro ", "p. ex.": "par exemple",
+        "p.ex.": "par exemple", "c.-à-d.": "c'est-à-dire", "etc.": "et cetera", "env.": "environ",
+        "tél.": "téléphone", "Tél.": "téléphone", "J.-C.": "Jésus-Christ",
+        "av. J.-C.": "avant Jésus-Christ", "ap. J.-C.": "après Jésus-Christ", "vs": "contre",
+        "vs.": "contre", "Cie": "compagnie", "Sté": "société", "SVP": "s'il vous plaît",
+        "svp": "s'il vous plaît", "max.": "maximum", "min.": "minimum",
+    }  # fmt: skip
+    ordinal_marks: ClassVar = {
+        "er": False,
+        "re": True,
+        "ère": True,
+        "e": False,
+        "ème": False,
+        "nd": False,
+        "nde": True,
+        "è": False,
+    }
+    fractions: ClassVar = {
+        "1/2": "un demi", "½": "un demi", "1/3": "un tiers", "2/3": "deux tiers", "1/4": "un quart",
+        "¼": "un quart", "3/4": "trois quarts", "¾": "trois quarts",
+    }  # fmt: skip
+    operators: ClassVar = {
+        "+": "plus", "-": "moins", "=": "égale", "×": "fois", "÷": "divisé par", "<": "est inférieur à",
+        ">": "est supérieur à",
+    }  # fmt: skip
+
+    def cardinal(self, number: int, *, feminine: bool = False) -> str:
+        for value, name in SCALES:
+            if number >= value:
+                count, rest = divmod(number, value)
+                head = f"{self.cardinal(count)} {name}{'s' if count > 1 else ''}"
+                return f"{head} {self.cardinal(rest, feminine=feminine)}" if rest else head
+        if number >= 1000:
+            count, rest = divmod(number, 1000)
+            head = "mille" if count == 1 else f"{self._unmarked(count)} mille"
+            return f"{head} {self.cardinal(rest, feminine=feminine)}" if rest else head
+        words = self._below_thousand(number)
+        ends_in_one = number % 100 not in (11, 71, 91) and number % 10 == 1
+        return words + "e" if feminine and ends_in_one else words
+
+    def ordinal(self, number: int, *, feminine: bool) -> str:
+        if number == 1:
+            return "première" if feminine else "premier"
+        if number == 2 and feminine:
+            return "seconde"
+        words = self._unmarked(number)
+        special = {"cinq": "cinquième", "neuf": "neuvième"}
+        for ending, name in special.items():
+            if words.endswith(ending):
+                return words[: -len(ending)] + name
+        return words.removesuffix("e") + "ième"
+
+    def of(self, noun: str) -> str:
+        return f"d'{noun}" if noun[0] in VOWELS else f"de {noun}"
+
+    def date(self, day: int, month: int, year: int | None) -> str:
+        spoken = f"{'premier' if day == 1 else self.cardinal(day)} {self.months[month - 1]}"
+        return f"{spoken} {self.cardinal(year)}" if year else spoken
+
+    def clock(self, hour: int, minute: int) -> str:
+        spoken = f"{self.cardinal(hour, feminine=True)} {'heure' if hour < 2 else 'heures'}"
+        return f"{spoken} {self.cardinal(minute)}" if minute else spoken
+
+    def extra_rules(self) -> list[Rule]:
+        """Centuries are counted in Roman numerals."""
+
+        def century(match: re.Match[str]) -> str | None:
+            number = roman.value(match["numeral"])
+            return self.ordinal(number, feminine=False) if number else None
+
+        return [rule(r"\b(?P<numeral>[IVX]++)(?:e|ème|è|er)(?=[ ](?:siècle|s\.))", century)]
+
+    def _unmarked(self, number: int) -> str:
+        """Before "mille" and in ordinals, "cents" and "quatre-vingts" lose their s."""
+        words = self.cardinal(number)
+        return words[:-1] if words.endswith(("cents", "vingts")) else words
+
+    def _below_thousand(self, number: int) -> str:
+        hundreds, rest = divmod(number, 100)
+        if not hundreds:
+            return self._below_hundred(rest)
+        head = "cent" if hundreds == 1 else f"{SMALL[hundreds]} cent"
+        if rest:
+            return f"{head} {self._below_hundred(rest)}"
+        return head + "s" if hundreds > 1 else head
+
+    def _below_hundred(self, number: int) -> str:
+        if number < 20:
+            return SMALL[number]
+        tens, ones = divmod(number, 10)
+        if tens in (7, 9):
+            ones += 10
+        if number == 80:
+            return "quatre-vingts"
+        if not ones:
+            return TENS[tens]
+        link = " et " if ones in (1, 11) and tens < 8 else "-"
+        return f"{TENS[tens]}{link}{SMALL[ones]}"

@@ -1,0 +1,117 @@
+"""How Hindi is read."""
+
+from typing import ClassVar
+
+from svc.text.normalise.addresses import Signs
+from svc.text.normalise.grammar import Currency, Grammar, Noun
+
+# Up to a hundred every number has a name of its own.
+SMALL = (
+    "शून्य", "एक", "दो", "तीन", "चार", "पाँच", "छह", "सात", "आठ", "नौ", "दस", "ग्यारह", "बारह", "तेरह",
+    "चौदह", "पंद्रह", "सोलह", "सत्रह", "अठारह", "उन्नीस", "बीस", "इक्कीस", "बाईस", "तेईस", "चौबीस",
+    "पच्चीस", "छब्बीस", "सत्ताईस", "अट्ठाईस", "उनतीस", "तीस", "इकतीस", "बत्तीस", "तैंतीस", "चौंतीस",
+    "पैंतीस", "छत्तीस", "सैंतीस", "अड़तीस", "उनतालीस", "चालीस", "इकतालीस", "बयालीस", "तैंतालीस", "चौवालीस",
+    "पैंतालीस", "छियालीस", "सैंतालीस", "अड़तालीस", "उनचास", "पचास", "इक्यावन", "बावन", "तिरपन", "चौवन",
+    "पचपन", "छप्पन", "सत्तावन", "अट्ठावन", "उनसठ", "साठ", "इकसठ", "बासठ", "तिरसठ", "चौंसठ", "पैंसठ",
+    "छियासठ", "सड़सठ", "अड़सठ", "उनहत्तर", "सत्तर", "इकहत्तर", "बहत्तर", "तिहत्तर", "चौहत्तर", "पचहत्तर",
+    "छिहत्तर", "सतहत्तर", "अठहत्तर", "उन्यासी", "अस्सी", "इक्यासी", "बयासी", "तिरासी", "चौरासी", "पचासी",
+    "छियासी", "सत्तासी", "अट्ठासी", "नवासी", "नब्बे", "इक्यानवे", "बानवे", "तिरानवे", "चौरानवे", "पचानवे",
+    "छियानवे", "सत्तानवे", "अट्ठानवे", "निन्यानवे",
+)  # fmt: skip
+SCALES = ((10**11, "खरब"), (10**9, "अरब"), (10**7, "करोड़"), (10**5, "लाख"), (1000, "हज़ार"), (100, "सौ"))
+ORDINALS = {1: "पहला", 2: "दूसरा", 3: "तीसरा", 4: "चौथा", 6: "छठा"}
+
+
+def _unit(name: str) -> Noun:
+    return Noun(name, name)
+
+
+RUPEE = Currency(Noun("रुपया", "रुपये"), Noun("पैसा", "पैसे"))
+DOLLAR = Currency(_unit("डॉलर"), _unit("सेंट"))
+
+
+class Hindi(Grammar):
+    decimal_mark = "."
+    group = r",\d{2,3}"
+    point = "दशमलव"
+    minus = "माइनस"
+    percent = "प्रतिशत"
+    to = "से"
+    conjunction = "और"
+    signs = Signs(
+        at="ऐट", dot="डॉट", slash="स्लैश", hyphen="डैश", underscore="अंडरस्कोर", hashtag="हैशटैग",
+        equals="बराबर", question="प्रश्न चिह्न", ampersand="और", colon="कोलन", spell=" ".join,
+    )  # fmt: skip
+    months = (
+        "जनवरी", "फ़रवरी", "मार्च", "अप्रैल", "मई", "जून", "जुलाई", "अगस्त", "सितंबर", "अक्टूबर", "नवंबर",
+        "दिसंबर",
+    )  # fmt: skip
+    currencies: ClassVar = {
+        "₹": RUPEE, "Rs.": RUPEE, "Rs": RUPEE, "रु.": RUPEE, "रु": RUPEE, "$": DOLLAR,
+        "€": Currency(_unit("यूरो"), _unit("सेंट")), "£": Currency(_unit("पाउंड"), _unit("पेंस")),
+        "¥": Currency(_unit("येन"), None),
+    }  # fmt: skip
+    magnitudes: ClassVar = {name: _unit(name) for name in ("हज़ार", "हजार", "लाख", "करोड़", "अरब", "मिलियन", "बिलियन")}
+    units: ClassVar = {
+        "km/h": _unit("किलोमीटर प्रति घंटा"), "किमी/घंटा": _unit("किलोमीटर प्रति घंटा"),
+        "km": _unit("किलोमीटर"), "किमी": _unit("किलोमीटर"), "कि.मी.": _unit("किलोमीटर"), "m": _unit("मीटर"),
+        "cm": _unit("सेंटीमीटर"), "mm": _unit("मिलीमीटर"), "m²": _unit("वर्ग मीटर"),
+        "kg": _unit("किलोग्राम"), "किग्रा": _unit("किलोग्राम"), "g": _unit("ग्राम"),
+        "mg": _unit("मिलीग्राम"), "l": _unit("लीटर"), "L": _unit("लीटर"), "ml": _unit("मिलीलीटर"),
+        "°C": _unit("डिग्री सेल्सियस"), "°F": _unit("डिग्री फ़ारेनहाइट"), "°": _unit("डिग्री"),
+        "GB": _unit("गीगाबाइट"), "MB": _unit("मेगाबाइट"), "TB": _unit("टेराबाइट"), "kW": _unit("किलोवाट"),
+        "W": _unit("वाट"), "V": _unit("वोल्ट"), "MHz": _unit("मेगाहर्ट्ज़"), "GHz": _unit("गीगाहर्ट्ज़"),
+        "min": _unit("मिनट"), "s": _unit("सेकंड"),
+    }  # fmt: skip
+    abbreviations: ClassVar = {
+        "डॉ.": "डॉक्टर", "डॉ॰": "डॉक्टर", "प्रो.": "प्रोफ़ेसर", "श्री.": "श्री", "पं.": "पंडित",
+        "रु.": "रुपये", "ई.पू.": "ईसा पूर्व", "कि.मी.": "किलोमीटर", "Dr.": "डॉक्टर", "Mr.": "मिस्टर",
+        "Mrs.": "मिसेज़", "No.": "नंबर",
+    }  # fmt: skip
+    ordinal_marks: ClassVar = {
+        "वां": False, "वाँ": False, "वीं": True, "वें": False, "ला": False, "रा": False, "था": False,
+    }  # fmt: skip
+    fractions: ClassVar = {
+        "1/2": "आधा", "½": "आधा", "1/4": "चौथाई", "¼": "चौथाई", "3/4": "तीन चौथाई", "¾": "तीन चौथाई",
+    }  # fmt: skip
+    operators: ClassVar = {
+        "+": "जमा", "-": "घटा", "=": "बराबर", "×": "गुणा", "÷": "भाग", "<": "से कम", ">": "से ज़्यादा",
+    }  # fmt: skip
+
+    def cardinal(self, number: int, *, feminine: bool = False) -> str:
+        for value, name in SCALES:
+            if number >= value:
+                count, rest = divmod(number, value)
+                head = f"{self.cardinal(count)} {name}"
+                return f"{head} {self.cardinal(rest)}" if rest else head
+        return SMALL[number]
+
+    def whole(self, digits: str) -> str:
+        """A number of four digits is a year more often than not, and then it is counted in hundreds."""
+        is_year = len(digits) == 4 and 1100 <= int(digits) < 2000
+        return self._year(int(digits)) if is_year else super().whole(digits)
+
+    def ordinal(self, number: int, *, feminine: bool) -> str:
+        if number in ORDINALS:
+            return ORDINALS[number][:-1] + "ी" if feminine else ORDINALS[number]
+        return self.cardinal(number) + ("वीं" if feminine else "वाँ")
+
+    def large_money(self, whole: str, decimals: str | None, magnitude: Noun, currency: Currency) -> str:
+        return f"{self.number(whole, decimals)} {magnitude.many} {currency.unit.many}"
+
+    def decimals(self, digits: str) -> str:
+        return self.digits(digits)
+
+    def date(self, day: int, month: int, year: int | None) -> str:
+        spoken = f"{self.cardinal(day)} {self.months[month - 1]}"
+        return f"{spoken} {self._year(year)}" if year else spoken
+
+    def clock(self, hour: int, minute: int) -> str:
+        spoken = self.cardinal(hour)
+        return f"{spoken} बजकर {self.cardinal(minute)} मिनट" if minute else f"{spoken} बजे"
+
+    def _year(self, year: int) -> str:
+        hundreds, rest = divmod(year, 100)
+        if not 1100 <= year < 2000:
+            return self.cardinal(year)
+        return f"{SMALL[hundreds]} सौ {SMALL[rest]}" if rest else f"{SMALL[hundreds]} सौ"

@@ -1,0 +1,113 @@
+"""How Japanese is read: numbers become kanji, whose sound depends on the counter after them."""
+
+from typing import ClassVar
+
+from svc.text.normalise.addresses import Signs
+from svc.text.normalise.grammar import Currency, Grammar, Noun
+
+DIGITS = "零一二三四五六七八九"
+SPOKEN_DIGITS = ("ゼロ", "イチ", "ニ", "サン", "ヨン", "ゴ", "ロク", "ナナ", "ハチ", "キュウ")
+PLACES = ("", "十", "百", "千")
+SCALES = ("", "万", "億", "兆")
+
+
+def _unit(name: str) -> Noun:
+    return Noun(name, name)
+
+
+YEN = Currency(_unit("円"), None)
+DOLLAR = Currency(_unit("ドル"), None)
+
+
+class Japanese(Grammar):
+    decimal_mark = "."
+    group = r",\d{3}"
+    space = ""
+    pause = "、"
+    point = "点"
+    minus = "マイナス"
+    percent = "パーセント"
+    to = "から"
+    conjunction = "アンド"
+    signs = Signs(
+        at="アットマーク", dot="ドット", slash="スラッシュ", hyphen="ハイフン", underscore="アンダーバー",
+        hashtag="ハッシュタグ", equals="イコール", question="クエスチョン", ampersand="アンド", colon="コロン",
+        spell=" ".join,
+    )  # fmt: skip
+    months = ()
+    currencies: ClassVar = {
+        "¥": YEN, "￥": YEN, "JPY": YEN, "$": DOLLAR, "USD": DOLLAR, "€": Currency(_unit("ユーロ"), None),
+        "£": Currency(_unit("ポンド"), None),
+    }  # fmt: skip
+    magnitudes: ClassVar = {name: _unit(name) for name in ("万", "億", "兆", "千")}
+    units: ClassVar = {
+        "km/h": _unit("キロメートル毎時"), "km": _unit("キロメートル"), "m": _unit("メートル"),
+        "cm": _unit("センチメートル"), "mm": _unit("ミリメートル"), "m²": _unit("平方メートル"),
+        "km²": _unit("平方キロメートル"), "m³": _unit("立方メートル"), "kg": _unit("キログラム"),
+        "g": _unit("グラム"), "mg": _unit("ミリグラム"), "t": _unit("トン"), "L": _unit("リットル"),
+        "l": _unit("リットル"), "ml": _unit("ミリリットル"), "mL": _unit("ミリリットル"), "°C": _unit("度"),
+        "°F": _unit("華氏度"), "°": _unit("度"), "min": _unit("分"), "s": _unit("秒"), "kW": _unit("キロワット"),
+        "W": _unit("ワット"), "V": _unit("ボルト"), "Hz": _unit("ヘルツ"), "MHz": _unit("メガヘルツ"),
+        "GHz": _unit("ギガヘルツ"), "KB": _unit("キロバイト"), "MB": _unit("メガバイト"), "GB": _unit("ギガバイト"),
+        "TB": _unit("テラバイト"),
+    }  # fmt: skip
+    abbreviations: ClassVar = {"No.": "ナンバー", "vs": "対", "vs.": "対", "Dr.": "ドクター", "Mr.": "ミスター"}
+    fractions: ClassVar = {
+        "1/2": "二分の一",
+        "½": "二分の一",
+        "1/3": "三分の一",
+        "2/3": "三分の二",
+        "1/4": "四分の一",
+        "3/4": "四分の三",
+    }
+    operators: ClassVar = {
+        "+": "足す",
+        "-": "引く",
+        "=": "は",
+        "×": "掛ける",
+        "÷": "割る",
+        "<": "小なり",
+        ">": "大なり",
+    }
+
+    def cardinal(self, number: int, *, feminine: bool = False) -> str:
+        words = ""
+        power = 0
+        while number:
+            number, group = divmod(number, 10_000)
+            if group:
+                words = self._below_ten_thousand(group) + SCALES[power] + words
+            power += 1
+        return words or DIGITS[0]
+
+    def ordinal(self, number: int, *, feminine: bool) -> str:
+        return f"第{self.cardinal(number)}"
+
+    def digits(self, written: str) -> str:
+        return "".join(SPOKEN_DIGITS[int(digit)] for digit in written if digit.isdecimal())
+
+    def decimals(self, digits: str) -> str:
+        return "".join(DIGITS[int(digit)] for digit in digits)
+
+    def large_money(self, whole: str, decimals: str | None, magnitude: Noun, currency: Currency) -> str:
+        return self.number(whole, decimals) + magnitude.many + currency.unit.many
+
+    def percentage(self, number: str) -> str:
+        return number + self.percent
+
+    def date(self, day: int, month: int, year: int | None) -> str:
+        spoken = f"{self.cardinal(month)}月{self.cardinal(day)}日"
+        return f"{self.cardinal(year)}年{spoken}" if year else spoken
+
+    def clock(self, hour: int, minute: int) -> str:
+        spoken = f"{self.cardinal(hour)}時"
+        return f"{spoken}{self.cardinal(minute)}分" if minute else spoken
+
+    def _below_ten_thousand(self, number: int) -> str:
+        words = ""
+        for place in (3, 2, 1, 0):
+            digit = number // 10**place % 10
+            # 一十, 一百 and 一千 are 十, 百 and 千.
+            if digit:
+                words += ("" if digit == 1 and place else DIGITS[digit]) + PLACES[place]
+        return words

@@ -1,0 +1,158 @@
+"""How Brazilian Portuguese is read."""
+
+import re
+from typing import ClassVar
+
+from svc.text.normalise import roman
+from svc.text.normalise.addresses import Signs
+from svc.text.normalise.grammar import Currency, Grammar, Noun
+from svc.text.normalise.rules import Rule, rule
+
+SMALL = (
+    "zero", "um", "dois", "três", "quatro", "cinco", "seis", "sete", "oito", "nove", "dez", "onze", "doze",
+    "treze", "quatorze", "quinze", "dezesseis", "dezessete", "dezoito", "dezenove",
+)  # fmt: skip
+TENS = ("", "", "vinte", "trinta", "quarenta", "cinquenta", "sessenta", "setenta", "oitenta", "noventa")
+HUNDREDS = (
+    "", "cento", "duzentos", "trezentos", "quatrocentos", "quinhentos", "seiscentos", "setecentos",
+    "oitocentos", "novecentos",
+)  # fmt: skip
+SCALES = ((10**12, "trilhão", "trilhões"), (10**9, "bilhão", "bilhões"), (10**6, "milhão", "milhões"))
+ORDINALS = ("", "primeiro", "segundo", "terceiro", "quarto", "quinto", "sexto", "sétimo", "oitavo", "nono")
+ORDINAL_TENS = (
+    "", "décimo", "vigésimo", "trigésimo", "quadragésimo", "quinquagésimo", "sexagésimo", "septuagésimo",
+    "octogésimo", "nonagésimo",
+)  # fmt: skip
+FEMININE = {"um": "uma", "dois": "duas"}
+
+CENT = Noun("centavo", "centavos")
+REAL = Currency(Noun("real", "reais"), CENT)
+DOLLAR = Currency(Noun("dólar", "dólares"), Noun("centavo", "centavos"))
+EURO = Currency(Noun("euro", "euros"), Noun("centavo", "centavos"))
+
+
+class Portuguese(Grammar):
+    point = "vírgula"
+    minus = "menos"
+    percent = "por cento"
+    to = "a"
+    conjunction = "e"
+    signs = Signs(
+        at="arroba", dot="ponto", slash="barra", hyphen="hífen", underscore="sublinhado", hashtag="hashtag",
+        equals="igual", question="interrogação", ampersand="e", colon="dois pontos", spell=" ".join,
+    )  # fmt: skip
+    months = (
+        "janeiro", "fevereiro", "março", "abril", "maio", "junho", "julho", "agosto", "setembro", "outubro",
+        "novembro", "dezembro",
+    )  # fmt: skip
+    currencies: ClassVar = {
+        "R$": REAL, "BRL": REAL, "$": DOLLAR, "US$": DOLLAR, "USD": DOLLAR, "€": EURO, "EUR": EURO,
+        "£": Currency(Noun("libra", "libras", feminine=True), Noun("pêni", "pence")),
+        "¥": Currency(Noun("iene", "ienes"), None),
+    }  # fmt: skip
+    magnitudes: ClassVar = {
+        "mil": Noun("mil", "mil"), "milhões": Noun("milhão", "milhões"),
+        "milhão": Noun("milhão", "milhões"), "mi": Noun("milhão", "milhões"),
+        "bilhões": Noun("bilhão", "bilhões"), "bilhão": Noun("bilhão", "bilhões"),
+        "bi": Noun("bilhão", "bilhões"), "trilhões": Noun("trilhão", "trilhões"),
+        "trilhão": Noun("trilhão", "trilhões"),
+    }  # fmt: skip
+    units: ClassVar = {
+        "km/h": Noun("quilômetro por hora", "quilômetros por hora"),
+        "m/s": Noun("metro por segundo", "metros por segundo"), "km": Noun("quilômetro", "quilômetros"),
+        "m": Noun("metro", "metros"), "cm": Noun("centímetro", "centímetros"),
+        "mm": Noun("milímetro", "milímetros"), "m²": Noun("metro quadrado", "metros quadrados"),
+        "km²": Noun("quilômetro quadrado", "quilômetros quadrados"),
+        "m³": Noun("metro cúbico", "metros cúbicos"), "ha": Noun("hectare", "hectares"),
+        "kg": Noun("quilo", "quilos"), "g": Noun("grama", "gramas"), "mg": Noun("miligrama", "miligramas"),
+        "t": Noun("tonelada", "toneladas", feminine=True), "l": Noun("litro", "litros"),
+        "L": Noun("litro", "litros"), "ml": Noun("mililitro", "mililitros"),
+        "°C": Noun("grau Celsius", "graus Celsius"), "ºC": Noun("grau Celsius", "graus Celsius"),
+        "°": Noun("grau", "graus"), "min": Noun("minuto", "minutos"), "s": Noun("segundo", "segundos"),
+        "kW": Noun("quilowatt", "quilowatts"), "kWh": Noun("quilowatt-hora", "quilowatts-hora"),
+        "W": Noun("watt", "watts"), "V": Noun("volt", "volts"), "Hz": Noun("hertz", "hertz"),
+        "MHz": Noun("megahertz", "megahertz"), "GHz": Noun("gigahertz", "gigahertz"),
+        "KB": Noun("quilobyte", "quilobytes"), "MB": Noun("megabyte", "megabytes"),
+        "GB": Noun("gigabyte", "gigabytes"), "TB": Noun("terabyte", "terabytes"),
+    }  # fmt: skip
+    abbreviations: ClassVar = {
+        "Sr.": "senhor", "Sra.": "senhora", "Srta.": "senhorita", "Srs.": "senhores", "Dr.": "doutor",
+        "Dra.": "doutora", "Prof.": "professor", "Profa.": "professora", "D.": "dona", "Eng.": "engenheiro",
+        "Av.": "avenida", "R.": "rua", "pág.": "página", "págs.": "páginas", "nº": "número",
+        "n.º": "número", "Nº": "número", "p. ex.": "por exemplo", "p.ex.": "por exemplo",
+        "etc.": "etcétera", "EUA": "Estados Unidos", "a.C.": "antes de Cristo", "d.C.": "depois de Cristo",
+        "tel.": "telefone", "Tel.": "telefone", "aprox.": "aproximadamente", "Cia.": "companhia",
+        "Ltda.": "limitada", "S.A.": "sociedade anônima", "vs.": "contra", "Sta.": "Santa", "Sto.": "Santo",
+    }  # fmt: skip
+    ordinal_marks: ClassVar = {"º": False, "°": False, "o": False, "ª": True, "a": True}
+    fractions: ClassVar = {
+        "1/2": "meio", "½": "meio", "1/3": "um terço", "2/3": "dois terços", "1/4": "um quarto",
+        "¼": "um quarto", "3/4": "três quartos", "¾": "três quartos",
+    }  # fmt: skip
+    operators: ClassVar = {
+        "+": "mais", "-": "menos", "=": "é igual a", "×": "vezes", "÷": "dividido por", "<": "é menor que",
+        ">": "é maior que",
+    }  # fmt: skip
+
+    def cardinal(self, number: int, *, feminine: bool = False) -> str:
+        for value, one, many in SCALES:
+            if number >= value:
+                count, rest = divmod(number, value)
+                head = f"um {one}" if count == 1 else f"{self.cardinal(count)} {many}"
+                return self._joined(head, rest, feminine=feminine)
+        if number >= 1000:
+            count, rest = divmod(number, 1000)
+            head = "mil" if count == 1 else f"{self.cardinal(count, feminine=feminine)} mil"
+            return self._joined(head, rest, feminine=feminine)
+        words = self._below_thousand(number)
+        if feminine:
+            words = words.replace("entos", "entas")
+            head, separator, last = words.rpartition(" ")
+            words = head + separator + FEMININE.get(last, last)
+        return words
+
+    def ordinal(self, number: int, *, feminine: bool) -> str:
+        if not 0 < number < 100:
+            return self.cardinal(number)
+        tens, ones = divmod(number, 10)
+        words = f"{ORDINAL_TENS[tens]} {ORDINALS[ones]}".strip()
+        return words.replace("o ", "a ")[:-1] + "a" if feminine else words
+
+    def large_money(self, whole: str, decimals: str | None, magnitude: Noun, currency: Currency) -> str:
+        link = " " if magnitude.one == "mil" else " de "
+        return f"{self.quantity(whole, decimals, magnitude)}{link}{currency.unit.many}"
+
+    def date(self, day: int, month: int, year: int | None) -> str:
+        spoken = f"{'primeiro' if day == 1 else self.cardinal(day)} de {self.months[month - 1]}"
+        return f"{spoken} de {self.cardinal(year)}" if year else spoken
+
+    def clock(self, hour: int, minute: int) -> str:
+        spoken = f"{self.cardinal(hour, feminine=True)} {'hora' if hour == 1 else 'horas'}"
+        return f"{spoken} e {self.cardinal(minute)}" if minute else spoken
+
+    def extra_rules(self) -> list[Rule]:
+        """Centuries are counted in Roman numerals."""
+
+        def century(match: re.Match[str]) -> str | None:
+            number = roman.value(match["numeral"])
+            return self.cardinal(number) if number else None
+
+        return [rule(r"(?<=\b[Ss]éculo )(?P<numeral>[IVX]++)\b", century)]
+
+    def _joined(self, head: str, rest: int, *, feminine: bool) -> str:
+        """The last part of a number is joined with "e" if it is one word long."""
+        if not rest:
+            return head
+        link = " e " if rest < 100 or (rest < 1000 and rest % 100 == 0) else " "
+        return head + link + self.cardinal(rest, feminine=feminine)
+
+    def _below_thousand(self, number: int) -> str:
+        if number == 100:
+            return "cem"
+        hundreds, rest = divmod(number, 100)
+        if rest < 20:
+            tail = SMALL[rest] if rest or not hundreds else ""
+        else:
+            tens, ones = divmod(rest, 10)
+            tail = TENS[tens] + (f" e {SMALL[ones]}" if ones else "")
+        return " e ".join(filter(None, (HUNDREDS[hundreds], tail)))

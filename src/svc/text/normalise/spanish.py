@@ -1,0 +1,163 @@
+"""How Spanish is read."""
+
+import re
+from typing import ClassVar
+
+from svc.text.normalise import roman
+from svc.text.normalise.addresses import Signs
+from svc.text.normalise.grammar import Currency, Grammar, Noun
+from svc.text.normalise.rules import Rule, rule
+
+SMALL = (
+    "cero", "uno", "dos", "tres", "cuatro", "cinco", "seis", "siete", "ocho", "nueve", "diez", "once", "doce",
+    "trece", "catorce", "quince", "dieciséis", "diecisiete", "dieciocho", "diecinueve", "veinte", "veintiuno",
+    "veintidós", "veintitrés", "veinticuatro", "veinticinco", "veintiséis", "veintisiete", "veintiocho",
+    "veintinueve",
+)  # fmt: skip
+TENS = ("", "", "", "treinta", "cuarenta", "cincuenta", "sesenta", "setenta", "ochenta", "noventa")
+HUNDREDS = (
+    "", "ciento", "doscientos", "trescientos", "cuatrocientos", "quinientos", "seiscientos", "setecientos",
+    "ochocientos", "novecientos",
+)  # fmt: skip
+ORDINALS = ("", "primero", "segundo", "tercero", "cuarto", "quinto", "sexto", "séptimo", "octavo", "noveno")
+ORDINAL_TENS = (
+    "", "décimo", "vigésimo", "trigésimo", "cuadragésimo", "quincuagésimo", "sexagésimo", "septuagésimo",
+    "octogésimo", "nonagésimo",
+)  # fmt: skip
+
+CENT = Noun("centavo", "centavos")
+EURO = Currency(Noun("euro", "euros"), Noun("céntimo", "céntimos"))
+DOLLAR = Currency(Noun("dólar", "dólares"), CENT)
+
+
+class Spanish(Grammar):
+    point = "coma"
+    minus = "menos"
+    percent = "por ciento"
+    to = "a"
+    conjunction = "con"
+    signs = Signs(
+        at="arroba", dot="punto", slash="barra", hyphen="guion", underscore="guion bajo", hashtag="hashtag",
+        equals="igual", question="interrogación", ampersand="y", colon="dos puntos", spell=" ".join,
+    )  # fmt: skip
+    months = (
+        "enero", "febrero", "marzo", "abril", "mayo", "junio", "julio", "agosto", "septiembre", "octubre",
+        "noviembre", "diciembre",
+    )  # fmt: skip
+    currencies: ClassVar = {
+        "€": EURO, "EUR": EURO, "$": DOLLAR, "US$": DOLLAR, "USD": DOLLAR,
+        "£": Currency(Noun("libra", "libras", feminine=True), Noun("penique", "peniques")),
+        "¥": Currency(Noun("yen", "yenes"), None), "MXN": Currency(Noun("peso", "pesos"), CENT),
+        "₹": Currency(Noun("rupia", "rupias", feminine=True), None),
+    }  # fmt: skip
+    magnitudes: ClassVar = {
+        "millones": Noun("millón", "millones"), "millón": Noun("millón", "millones"),
+        "M": Noun("millón", "millones"), "mil millones": Noun("mil millones", "mil millones"),
+    }  # fmt: skip
+    units: ClassVar = {
+        "km/h": Noun("kilómetro por hora", "kilómetros por hora"),
+        "m/s": Noun("metro por segundo", "metros por segundo"), "km": Noun("kilómetro", "kilómetros"),
+        "m": Noun("metro", "metros"), "cm": Noun("centímetro", "centímetros"),
+        "mm": Noun("milímetro", "milímetros"), "m²": Noun("metro cuadrado", "metros cuadrados"),
+        "km²": Noun("kilómetro cuadrado", "kilómetros cuadrados"),
+        "m³": Noun("metro cúbico", "metros cúbicos"), "ha": Noun("hectárea", "hectáreas", feminine=True),
+        "kg": Noun("kilo", "kilos"), "g": Noun("gramo", "gramos"), "mg": Noun("miligramo", "miligramos"),
+        "t": Noun("tonelada", "toneladas", feminine=True), "l": Noun("litro", "litros"),
+        "L": Noun("litro", "litros"), "ml": Noun("mililitro", "mililitros"),
+        "°C": Noun("grado Celsius", "grados Celsius"), "ºC": Noun("grado Celsius", "grados Celsius"),
+        "°F": Noun("grado Fahrenheit", "grados Fahrenheit"), "°": Noun("grado", "grados"),
+        "min": Noun("minuto", "minutos"), "s": Noun("segundo", "segundos"),
+        "kW": Noun("kilovatio", "kilovatios"), "kWh": Noun("kilovatio hora", "kilovatios hora"),
+        "W": Noun("vatio", "vatios"), "V": Noun("voltio", "voltios"), "Hz": Noun("hercio", "hercios"),
+        "MHz": Noun("megahercio", "megahercios"), "GHz": Noun("gigahercio", "gigahercios"),
+        "KB": Noun("kilobyte", "kilobytes"), "MB": Noun("megabyte", "megabytes"),
+        "GB": Noun("gigabyte", "gigabytes"), "TB": Noun("terabyte", "terabytes"),
+    }  # fmt: skip
+    abbreviations: ClassVar = {
+        "Sr.": "señor", "Sra.": "señora", "Srta.": "señorita", "Sres.": "señores", "Dr.": "doctor",
+        "Dra.": "doctora", "D.": "don", "Dña.": "doña", "Ud.": "usted", "Uds.": "ustedes", "Vd.": "usted",
+        "Prof.": "profesor", "Lic.": "licenciado", "Ing.": "ingeniero", "Av.": "avenida",
+        "Avda.": "avenida", "C/": "calle ", "pág.": "página", "págs.": "páginas", "núm.": "número",
+        "n.º": "número", "nº": "número", "Nº": "número", "p. ej.": "por ejemplo", "p.ej.": "por ejemplo",
+        "etc.": "etcétera", "EE. UU.": "Estados Unidos", "EE.UU.": "Estados Unidos",
+        "a. C.": "antes de Cristo", "a.C.": "antes de Cristo", "d. C.": "después de Cristo",
+        "d.C.": "después de Cristo", "a. m.": "de la mañana", "a.m.": "de la mañana",
+        "p. m.": "de la tarde", "p.m.": "de la tarde", "tel.": "teléfono", "Tel.": "teléfono",
+        "aprox.": "aproximadamente", "vs.": "contra", "Cía.": "compañía", "Sta.": "Santa", "Sto.": "Santo",
+    }  # fmt: skip
+    ordinal_marks: ClassVar = {
+        ".º": False, "º": False, ".ª": True, "ª": True, "°": False,
+    }  # fmt: skip
+    fractions: ClassVar = {
+        "1/2": "un medio", "½": "un medio", "1/3": "un tercio", "2/3": "dos tercios", "1/4": "un cuarto",
+        "¼": "un cuarto", "3/4": "tres cuartos", "¾": "tres cuartos",
+    }  # fmt: skip
+    operators: ClassVar = {
+        "+": "más", "-": "menos", "=": "es igual a", "×": "por", "÷": "dividido entre", "<": "es menor que",
+        ">": "es mayor que",
+    }  # fmt: skip
+
+    def cardinal(self, number: int, *, feminine: bool = False) -> str:
+        if number >= 10**6:
+            millions, rest = divmod(number, 10**6)
+            head = "un millón" if millions == 1 else f"{self.counting(millions, feminine=False)} millones"
+            return f"{head} {self.cardinal(rest, feminine=feminine)}" if rest else head
+        if number >= 1000:
+            thousands, rest = divmod(number, 1000)
+            head = "mil" if thousands == 1 else f"{self.counting(thousands, feminine=feminine)} mil"
+            return f"{head} {self.cardinal(rest, feminine=feminine)}" if rest else head
+        words = self._below_thousand(number)
+        if feminine:
+            words = words.replace("cientos", "cientas").replace("quinientos", "quinientas")
+            words = words[:-1] + "a" if words.endswith("uno") else words
+        return words
+
+    def counting(self, number: int, *, feminine: bool) -> str:
+        words = self.cardinal(number, feminine=feminine)
+        if words.endswith("veintiuno"):
+            return words[: -len("uno")] + "ún"
+        return words[:-1] if words.endswith("uno") else words
+
+    def ordinal(self, number: int, *, feminine: bool) -> str:
+        if not 0 < number < 100:
+            return self.cardinal(number)
+        tens, ones = divmod(number, 10)
+        words = f"{ORDINAL_TENS[tens]} {ORDINALS[ones]}".strip()
+        return words.replace("o ", "a ")[:-1] + "a" if feminine else words
+
+    def large_money(self, whole: str, decimals: str | None, magnitude: Noun, currency: Currency) -> str:
+        return f"{self.quantity(whole, decimals, magnitude)} de {currency.unit.many}"
+
+    def date(self, day: int, month: int, year: int | None) -> str:
+        spoken = f"{self.cardinal(day)} de {self.months[month - 1]}"
+        return f"{spoken} de {self.cardinal(year)}" if year else spoken
+
+    def clock(self, hour: int, minute: int) -> str:
+        spoken = self.cardinal(hour, feminine=True)
+        if minute == 0:
+            return f"{spoken} en punto"
+        return f"{spoken} y {self.cardinal(minute)}"
+
+    def extra_rules(self) -> list[Rule]:
+        """Centuries are counted in Roman numerals; before a noun, two ordinals are cut short."""
+
+        def century(match: re.Match[str]) -> str | None:
+            number = roman.value(match["numeral"])
+            return self.cardinal(number) if number else None
+
+        return [
+            rule(r"(?<=\b[Ss]iglo )(?P<numeral>[IVX]++)\b", century),
+            rule(r"(?<!\d)1\.?er\b", "primer"),
+            rule(r"(?<!\d)3\.?er\b", "tercer"),
+        ]
+
+    def _below_thousand(self, number: int) -> str:
+        if number == 100:
+            return "cien"
+        hundreds, rest = divmod(number, 100)
+        if rest < 30:
+            tail = SMALL[rest] if rest or not hundreds else ""
+        else:
+            tens, ones = divmod(rest, 10)
+            tail = TENS[tens] + (f" y {SMALL[ones]}" if ones else "")
+        return f"{HUNDREDS[hundreds]} {tail}".strip()

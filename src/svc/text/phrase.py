@@ -1,0 +1,101 @@
+"""What the engine speaks in one go: a sentence, or a part of one that is too long or has pauses in it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from svc.text.markup import Break
+from svc.text.pronunciation import Word
+
+# The model was trained on sentences: beyond this it starts to hurry. It holds 510 with the context on both sides.
+LONGEST_PHRASE = 350
+LONGEST_CONTEXT = 80
+_MARKS = frozenset(";:,.!?—…")
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """Words to speak, and the silence after them.
+
+    `before` and `after` are neighbouring phonemes: they shape the melody and are not heard.
+    """
+
+    words: tuple[Word, ...]
+    pause: float = 0.0
+    before: str = ""
+    after: str = ""
+    ending: str = "."
+
+    @property
+    def phonemes(self) -> str:
+        sound = "".join(word.sound for word in self.words)
+        if sound and not self.after and not _MARKS.intersection(sound.rstrip('"”) ')[-1:]):
+            return sound.rstrip() + self.ending  # without a mark the voice breaks off instead of coming to rest
+        return sound
+
+
+def phrases(words: list[Word], breaks: list[Break], rest: float = 0.0) -> Iterator[Phrase]:
+    """A sentence's words cut at its breaks, and where they are too many; `rest` is the silence after it."""
+    position = 0
+    for each in breaks:
+        cut = next((i for i in range(position, len(words)) if words[i].start >= each.position), len(words))
+        yield from _paused(words[position:cut], each.seconds, ending="," if cut < len(words) else ".")
+        position = cut
+    if position < len(words):
+        yield from _paused(words[position:], rest)
+
+
+def last_sounds(words: list[Word]) -> str:
+    """The end of a text as context for what follows it."""
+    sound = "".join(word.sound for word in words).strip() + " "
+    return sound if len(sound) <= LONGEST_CONTEXT else sound[sound.find(" ", -LONGEST_CONTEXT) + 1 :]
+
+
+def first_sounds(words: list[Word]) -> str:
+    """The beginning of a text as context for what goes before it."""
+    sound = " " + "".join(word.sound for word in words).strip()
+    return sound if len(sound) <= LONGEST_CONTEXT else sound[: sound.rfind(" ", 0, LONGEST_CONTEXT)]
+
+
+def _paused(words: list[Word], pause: float, ending: str = ".") -> Iterator[Phrase]:
+    parts = _parts(words)
+    if not parts:
+        yield Phrase((), pause)
+    for index, part in enumerate(parts):
+        yield Phrase(
+            tuple(part),
+            pause if index == len(parts) - 1 else 0.0,
+            last_sounds(parts[index - 1]) if index else "",
+            first_sounds(parts[index + 1]) if index + 1 < len(parts) else "",
+            ending,
+        )
+
+
+def _parts(words: list[Word]) -> list[list[Word]]:
+    """Words in groups that the engine can hold, cut after a mark if there is one, else between words."""
+    parts: list[list[Word]] = []
+    current: list[Word] = []
+    length = 0
+    for word in _short(words):
+        if length + len(word.sound) > LONGEST_PHRASE:
+            cut = _best_cut(current)
+            parts.append(current[:cut])
+            current = current[cut:]
+            length = sum(len(each.sound) for each in current)
+        current.append(word)
+        length += len(word.sound)
+    return [*parts, current] if current else parts
+
+
+def _best_cut(words: list[Word]) -> int:
+    """After the last mark in the second half, or after the last word."""
+    for index in range(len(words) - 1, len(words) // 2, -1):
+        if words[index].phonemes in _MARKS:
+            return index + 1
+    return len(words)
+
+
+def _short(words: list[Word]) -> Iterator[Word]:
+    """The same words, where one with an endless sound is several."""
+    for word in words:
+        for start in range(0, len(word.phonemes), LONGEST_PHRASE // 2):
+            yield replace(word, phonemes=word.phonemes[start : start + LONGEST_PHRASE // 2])

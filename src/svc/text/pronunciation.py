@@ -1,0 +1,90 @@
+"""A sentence as words with their sounds, each tied to the caller's characters."""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from svc.text.language import Language
+from svc.text.markup import Sound
+from svc.text.normalise import normalise
+from svc.text.phonemes import Phonemizer, from_ipa
+from svc.text.reading import Reading
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word or mark as it is spoken, for the characters `start:end` of the sentence.
+
+    Several words may stand for the same characters: "five" and "dollars" for "$5".
+    """
+
+    start: int
+    end: int
+    spoken: str
+    phonemes: str
+    space: bool
+
+    @property
+    def sound(self) -> str:
+        return self.phonemes + " " if self.space else self.phonemes
+
+
+def pronounce(text: str, language: Language, sounds: Sequence[Sound], phonemizer: Phonemizer) -> list[Word]:
+    """The words of a sentence; `sounds` are stretches whose pronunciation the caller gave."""
+    readings = _readings(text, language, sounds)
+    spoken = "".join(each.spoken for each in readings)
+    begins = []  # where each reading's words begin in the spoken text
+    length = 0
+    for each in readings:
+        begins.append(length)
+        length += len(each.spoken)
+
+    def origin(position: int) -> tuple[int, int]:
+        """The characters of the sentence behind one character of the spoken text."""
+        index = bisect_right(begins, position) - 1
+        reading = readings[index]
+        if reading.spoken == text[reading.start : reading.end]:
+            start = reading.start + position - begins[index]
+            return start, start + 1
+        return reading.start, reading.end
+
+    words = [
+        Word(
+            origin(token.start)[0],
+            origin(token.end - 1)[1],
+            spoken[token.start : token.end],
+            token.phonemes,
+            token.space,
+        )
+        for token in phonemizer(spoken, language)
+    ]
+    for sound in sounds:
+        words = _override(words, sound, from_ipa(sound.ipa, language))
+    return words
+
+
+def _readings(text: str, language: Language, sounds: Sequence[Sound]) -> list[Reading]:
+    """What is read for the text; where the caller gave the sound, the text is read as it stands."""
+    readings: list[Reading] = []
+    position = 0
+    for start, end in [*((each.start, each.end) for each in sounds), (len(text), len(text))]:
+        readings += [
+            Reading(position + each.start, position + each.end, each.spoken)
+            for each in normalise(text[position:start], language)
+        ]
+        if start < end:
+            readings.append(Reading(start, end, text[start:end]))
+        position = end
+    return readings
+
+
+def _override(words: list[Word], sound: Sound, phonemes: str) -> list[Word]:
+    inside = [word for word in words if word.start < sound.end and word.end > sound.start]
+    if not inside or not phonemes:
+        return words
+    first = words.index(inside[0])
+    merged = replace(
+        inside[0], end=inside[-1].end, spoken=" ".join(word.spoken for word in inside), phonemes=phonemes,
+        space=inside[-1].space,
+    )  # fmt: skip
+    return [*words[:first], merged, *words[first + len(inside) :]]

@@ -1,0 +1,104 @@
+"""The writing system of a character."""
+
+from bisect import bisect_right
+from enum import Enum, auto
+
+
+class Script(Enum):
+    """A writing system. `COMMON` is what every system shares: spaces, digits, marks, symbols."""
+
+    COMMON = auto()
+    LATIN = auto()
+    GREEK = auto()
+    CYRILLIC = auto()
+    ARMENIAN = auto()
+    HEBREW = auto()
+    ARABIC = auto()
+    DEVANAGARI = auto()
+    BENGALI = auto()
+    GURMUKHI = auto()
+    GUJARATI = auto()
+    ORIYA = auto()
+    TAMIL = auto()
+    TELUGU = auto()
+    KANNADA = auto()
+    MALAYALAM = auto()
+    SINHALA = auto()
+    THAI = auto()
+    MYANMAR = auto()
+    GEORGIAN = auto()
+    ETHIOPIC = auto()
+    HANGUL = auto()
+    KANA = auto()
+    HAN = auto()
+
+
+# First and last code point, in order.
+_BLOCKS: tuple[tuple[int, int, Script], ...] = (
+    (0x0041, 0x005A, Script.LATIN),
+    (0x0061, 0x007A, Script.LATIN),
+    (0x00AA, 0x00AA, Script.LATIN),
+    (0x00BA, 0x00BA, Script.LATIN),
+    (0x00C0, 0x00D6, Script.LATIN),
+    (0x00D8, 0x00F6, Script.LATIN),
+    (0x00F8, 0x02AF, Script.LATIN),
+    (0x0370, 0x03FF, Script.GREEK),
+    (0x0400, 0x052F, Script.CYRILLIC),
+    (0x0531, 0x058F, Script.ARMENIAN),
+    (0x0591, 0x05FF, Script.HEBREW),
+    (0x0610, 0x061A, Script.ARABIC),
+    (0x0620, 0x065F, Script.ARABIC),
+    (0x066E, 0x06D3, Script.ARABIC),
+    (0x06D5, 0x06EF, Script.ARABIC),
+    (0x06FA, 0x06FF, Script.ARABIC),
+    (0x0750, 0x077F, Script.ARABIC),
+    (0x08A0, 0x08FF, Script.ARABIC),
+    (0x0900, 0x0963, Script.DEVANAGARI),
+    (0x0966, 0x097F, Script.DEVANAGARI),
+    (0x0980, 0x09FF, Script.BENGALI),
+    (0x0A00, 0x0A7F, Script.GURMUKHI),
+    (0x0A80, 0x0AFF, Script.GUJARATI),
+    (0x0B00, 0x0B7F, Script.ORIYA),
+    (0x0B80, 0x0BFF, Script.TAMIL),
+    (0x0C00, 0x0C7F, Script.TELUGU),
+    (0x0C80, 0x0CFF, Script.KANNADA),
+    (0x0D00, 0x0D7F, Script.MALAYALAM),
+    (0x0D80, 0x0DFF, Script.SINHALA),
+    (0x0E01, 0x0E3A, Script.THAI),
+    (0x0E40, 0x0E5B, Script.THAI),
+    (0x1000, 0x109F, Script.MYANMAR),
+    (0x10A0, 0x10FF, Script.GEORGIAN),
+    (0x1100, 0x11FF, Script.HANGUL),
+    (0x1200, 0x139F, Script.ETHIOPIC),
+    (0x1E00, 0x1EFF, Script.LATIN),
+    (0x1F00, 0x1FFF, Script.GREEK),
+    (0x3005, 0x3007, Script.HAN),
+    (0x3041, 0x3096, Script.KANA),
+    (0x3099, 0x309F, Script.KANA),
+    (0x30A1, 0x30FA, Script.KANA),
+    (0x30FC, 0x30FF, Script.KANA),
+    (0x3131, 0x318E, Script.HANGUL),
+    (0x31F0, 0x31FF, Script.KANA),
+    (0x3400, 0x4DBF, Script.HAN),
+    (0x4E00, 0x9FFF, Script.HAN),
+    (0xAC00, 0xD7A3, Script.HANGUL),
+    (0xF900, 0xFAFF, Script.HAN),
+    (0xFB00, 0xFB06, Script.LATIN),
+    (0xFB1D, 0xFB4F, Script.HEBREW),
+    (0xFB50, 0xFDFB, Script.ARABIC),
+    (0xFE70, 0xFEFC, Script.ARABIC),
+    (0xFF21, 0xFF3A, Script.LATIN),
+    (0xFF41, 0xFF5A, Script.LATIN),
+    (0xFF66, 0xFF9F, Script.KANA),
+    (0x20000, 0x323AF, Script.HAN),
+)
+_STARTS = [first for first, _, _ in _BLOCKS]
+
+
+def script_of(character: str) -> Script:
+    """The writing system that one character belongs to."""
+    point = ord(character)
+    block = bisect_right(_STARTS, point) - 1
+    if block >= 0 and point <= _BLOCKS[block][1]:
+        return _BLOCKS[block][2]
+    return Script.COMMON

@@ -1,0 +1,224 @@
+"""Text that arrives bit by bit, cut into sentences as soon as each is certain."""
+
+import re
+from dataclasses import dataclass
+
+from svc.text.abbreviations import BEFORE_NUMBERS, MAY_END, NEVER_END, SENTENCE_STARTERS
+
+# About half a minute of speech: a listener never waits for more, and the engine's window holds it.
+LONGEST_SENTENCE = 400
+
+# A Chinese or Japanese character takes as long to say as three or four letters.
+LONGEST_CJK_SENTENCE = 120
+
+# After an abbreviation the next word decides; a longer word than this starts no sentence in our table.
+LONGEST_LOOKAHEAD = 24
+
+# A line that ends earlier than this was ended on purpose (verse, heading, address), not wrapped by a program.
+SHORT_LINE = 60
+
+_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uff66-\uff9f]")
+_CLOSERS = "\"'”’»)]}」』）】》*_~`"
+_CANDIDATE = re.compile(
+    rf"(?P<wide>[。！？｡।॥][.!?…。！？｡।॥]*[{re.escape(_CLOSERS)}]*)"
+    rf"|(?P<mark>[.!?…؟۔‼⁇⁈⁉]+)(?P<closers>[{re.escape(_CLOSERS)}]*)"
+    r"|(?P<line>\n)"
+)
+_SPACES = re.compile(r"\s+")
+_SPACES_OR_NONE = re.compile(r"\s*")
+_WORD = re.compile(r"[\w'’]*")
+_WORD_BEFORE = re.compile(r"[^\s(\[{\"“«—–/]*\Z")
+_BLOCK = re.compile(r"[-*+•▪◦‣–—]\s|\d{1,3}[.)]\s|#{1,6}\s|[|>]|```|~~~")
+_BLOCK_MARKS = "-*+•▪◦‣–—#|>`~"
+_LONGEST_BLOCK_MARK = len("###### ")
+_LIST_NUMBER = re.compile(r"\s*(?:\d{1,3}|[a-zA-Z])")
+_CLAUSE_END = re.compile(
+    r"[,;:](?![^\s\"'”’»)\]*])[\"'”’»)\]*]*\s*"  # not in 1,000 nor 3:30
+    r"|[)\]](?=\s)\s+"
+    r"|\s+[-–]+\s+|\s*(?:—|--+)\s*"
+    r"|[、，；：]+[」』）】》]*\s*"
+    r"|\s+(?=(?:although|because|but|unless|whereas|which|while)\s)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A stretch of the stream, with the spaces that follow it, from the stream's character `start` on."""
+
+    text: str
+    start: int
+
+
+class Splitter:
+    """Cuts a stream into sentences: joined, they are exactly the text that was fed."""
+
+    def __init__(self) -> None:
+        self._pending = ""
+        self._start = 0
+        self._column = 0  # of the pending text in its line
+        self._decided = 0  # up to here the pending text is known to hold no end
+
+    def feed(self, text: str) -> list[Sentence]:
+        """Add text; get the sentences that no further text can change."""
+        self._pending += text
+        return self._take(final=False)
+
+    def flush(self) -> list[Sentence]:
+        """Get the rest, as if the text ended here."""
+        return self._take(final=True)
+
+    def _take(self, *, final: bool) -> list[Sentence]:
+        sentences = []
+        position = 0
+        while position < len(self._pending):
+            end = self._find_end(position, final=final)
+            if end is None:
+                break
+            text = self._pending[position:end]
+            sentences.append(Sentence(text, self._start + position))
+            self._column = _column_after(text, self._column)
+            position = self._decided = end
+        self._pending = self._pending[position:]
+        self._start += position
+        self._decided -= position
+        return sentences
+
+    def _find_end(self, start: int, *, final: bool) -> int | None:
+        """Where the sentence that begins at `start` ends, spaces included; None while more text must decide.
+
+        Any other answer stays the same however much text follows, so it does not matter how the text arrives.
+        """
+        text = self._pending
+        limit = _limit(text, start)
+        for mark in _CANDIDATE.finditer(text, self._decided, limit):
+            if mark.end() == limit:
+                break
+            place = _Place(text, start, limit, self._column, mark, final)
+            verdict = place.ends_line() if mark["line"] else place.ends_sentence()
+            if verdict is None:
+                return None
+            if verdict:
+                return place.next
+            self._decided = mark.end()
+        if len(text) > limit:
+            return _forced_end(text, start, limit)
+        return len(text) if final else None
+
+
+def clauses(text: str) -> list[tuple[int, int]]:
+    """The phrases of a sentence, one after the other: speech may pause between them."""
+    last = len(text.rstrip())
+    ends = [match.end() for match in _CLAUSE_END.finditer(text) if match.end() < last]
+    starts = [0, *ends]
+    return list(zip(starts, [*ends, len(text)], strict=True))
+
+
+def _limit(text: str, start: int) -> int:
+    """How far a sentence may reach at most."""
+    window = text[start : start + LONGEST_SENTENCE]
+    if _CJK.search(window):
+        room = float(LONGEST_SENTENCE)
+        for length, character in enumerate(window):
+            room -= LONGEST_SENTENCE / LONGEST_CJK_SENTENCE if _CJK.match(character) else 1
+            if room < 0:
+                return start + length
+    return start + LONGEST_SENTENCE
+
+
+def _forced_end(text: str, start: int, limit: int) -> int:
+    """Where to cut a sentence that is too long: after a clause, else between words, else anywhere."""
+    # One more character shows whether a comma at the very end stands inside a number.
+    for pattern in (_CLAUSE_END, _SPACES):
+        ends = [found.end() for found in pattern.finditer(text, start, limit + 1) if found.end() <= limit]
+        if ends and ends[-1] - start > (limit - start) // 4:
+            return ends[-1]
+    return limit
+
+
+def _column_after(text: str, column: int) -> int:
+    line_start = text.rfind("\n") + 1
+    return len(text) - line_start if line_start else column + len(text)
+
+
+class _Place:
+    """A place where a sentence may end, and what is known about its surroundings."""
+
+    def __init__(self, text: str, start: int, limit: int, column: int, mark: re.Match[str], final: bool) -> None:
+        self.text = text
+        self.start = start
+        self.limit = limit
+        self.column = column
+        self.mark = mark
+        self.final = final
+        after_mark = mark.start() if mark["line"] else mark.end()
+        spaces = _SPACES_OR_NONE.match(text, after_mark, limit)
+        self.next = spaces.end() if spaces else after_mark
+        self.spaces = text[after_mark : self.next]
+        self.follower = text[self.next : self.next + 1]
+        self.known = bool(self.follower) or final or self.next == limit
+
+    def ends_line(self) -> bool | None:
+        """Whether a new sentence begins after this line feed."""
+        before = self.text[self.start : self.mark.start()]
+        if not before.strip():
+            return False
+        if not self.known:
+            return None
+        if self.spaces.count("\n") > 1 or not self.follower or self.next == self.limit:
+            return True
+        if self.follower in _BLOCK_MARKS or self.follower.isdigit():
+            if len(self.text) < self.next + _LONGEST_BLOCK_MARK and not self.final:
+                return None
+            if _BLOCK.match(self.text, self.next):
+                return True
+        if before.lstrip().startswith("#"):
+            return True
+        in_block = bool(_BLOCK.match(before.lstrip()))
+        short = _column_after(before, self.column) < SHORT_LINE
+        return (in_block or short) and not self.follower.islower()
+
+    def ends_sentence(self) -> bool | None:
+        """Whether the full stop, question mark or the like ends a sentence."""
+        if not self.known:
+            return None
+        if not self.follower or self.next == self.limit or self.spaces.count("\n") > 1:
+            return True
+        if self.mark["wide"]:
+            # In Japanese a quotation goes on with と: 「行こう。」と言った。
+            return not (self.follower == "と" and self.mark["wide"][-1] in _CLOSERS)
+        if not self.spaces:
+            return self.mark["mark"][-1] in "!?" and bool(_CJK.match(self.follower))
+        quoted = bool(self.mark["closers"].strip("*_~`"))
+        if quoted and self.follower.islower():
+            return False
+        if self.mark["mark"] == ".":
+            return self._full_stop_ends()
+        is_ellipsis = self.mark["mark"].strip(".…") == ""
+        return not (is_ellipsis and self.follower.islower())
+
+    def _full_stop_ends(self) -> bool | None:
+        before = self.text[self.start : self.mark.start()]
+        if _LIST_NUMBER.fullmatch(before):
+            return False
+        found = _WORD_BEFORE.search(before)
+        word = found[0].strip("*_~`'‘’") if found else ""
+        spellings = {word, word.lower()}
+        if spellings & NEVER_END:
+            return False
+        if spellings & BEFORE_NUMBERS:
+            return not self.follower.isdigit()
+        pieces = word.split(".")
+        is_initials = all(len(piece) <= 2 and piece.isalpha() for piece in pieces) and len(pieces[0]) == 1
+        if not spellings & MAY_END and not is_initials:
+            return True
+        if self.follower.islower() or self.follower.isdigit():
+            return False
+        return self._starter_follows()
+
+    def _starter_follows(self) -> bool | None:
+        """Whether the next word is one that seldom follows an abbreviation but often begins a sentence."""
+        word = _WORD.match(self.text, self.next, self.next + LONGEST_LOOKAHEAD)
+        end = word.end() if word else self.next
+        if end == len(self.text) and end < self.next + LONGEST_LOOKAHEAD and not self.final:
+            return None
+        return re.split("['’]", self.text[self.next : end])[0].lower() in SENTENCE_STARTERS

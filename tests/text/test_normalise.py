@@ -1,0 +1,207 @@
+"""What people write, as it is read aloud."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from svc.text import normalise as package
+from svc.text.language import Language
+from svc.text.normalise import LONGEST_WINDOW, normalise, windows
+from svc.text.normalise.rules import rewrite, rule
+from svc.text.reading import Reading
+
+HERE = Path(__file__).parent
+
+# Languages and writers are endless: the tables hold a few cases that may fail, and are not pruned of them.
+LEAST_PASSED = 0.97
+
+# A little longer than two windows, where a text can be long.
+HOSTILE = (
+    "",
+    " ",
+    "\ud800",
+    "a\ud83db\udc00c",
+    "\x00\x01\x02",
+    "!" * 4200,
+    "9" * 4200,
+    "1," * 2100,
+    "1.2" * 1400,
+    "a" * 4200,
+    "a." * 2100,
+    "A1" * 2100,
+    "$" * 4200,
+    "$1-" * 1400,
+    "/a" * 2100,
+    "@a." * 1400,
+    "http://" * 600,
+    "[a](" * 1050,
+    "*_`~|" * 840,
+    "1/2/" * 1050,
+    "1:2:" * 1050,
+    "² ³ ½" * 840,
+    "x²³" * 1400,
+    "①Ⅳ㎏℃" * 1050,
+    "é" + "\u0301" * 4200,
+    "\u200b\u200d\ufeff" * 1400,
+    "مرحبا 123 שלום",
+    "١٢٣ १२३ 一二三",
+    "&amp;&#0;&#xD800;&#99999999;&nosuch;" * 116,
+    "𝟏𝟐𝟑 𝐁𝐨𝐥𝐝",
+    "👍🏽👨‍👩‍👧‍👦🇫🇷",
+    "- " * 2100,
+    "> " * 2100,
+    "-" * 4200,
+    "1-" * 2100,
+    "'" * 4200 + '"' * 5_000,
+)
+
+ANY_LANGUAGE = st.sampled_from(list(Language))
+# Mostly the characters that rules look at, so that they meet in all orders.
+WRITTEN = st.text(st.one_of(st.sampled_from("0123456789.,:/-–$€%°²½'\" \nAaMmPpIVX&@#*_()[]<>+=~|"), st.characters()))
+
+
+def table(name: str) -> Iterator[tuple[str, str, str]]:
+    lines = (HERE / name).read_text(encoding="utf-8").splitlines()[1:]
+    for line in lines:
+        first, written, expected = (line.replace("\\n", "\n") + "\t\t").split("\t")[:3]
+        yield first, written, expected
+
+
+# Bits of what people write, in orders in which nobody writes them.
+BITS = sorted(
+    {
+        bit
+        for name in ("english_cases.tsv", "other_cases.tsv")
+        for _, written, _ in table(name)
+        for bit in re.findall(r"\S+|\s", written)
+    }
+)
+SHUFFLED = st.lists(st.sampled_from(BITS), max_size=12).flatmap(
+    lambda bits: st.sampled_from(["", " "]).map(lambda glue: glue.join(bits))
+)
+
+
+def spoken(text: str, language: Language) -> str:
+    joined = "".join(reading.spoken for reading in normalise(text, language))
+    return re.sub("[ ]+", " ", joined).strip()
+
+
+def misread(cases: list[tuple[Language, str, str]]) -> list[str]:
+    found = []
+    for language, written, expected in cases:
+        heard = spoken(written, language)
+        if heard != expected:
+            found.append(f"{language}: {written!r} is read {heard!r}, not {expected!r}")
+    return found
+
+
+def assert_covers(text: str, readings: list[Reading]) -> None:
+    position = 0
+    for reading in readings:
+        assert reading.start == position
+        assert reading.end > reading.start
+        position = reading.end
+    assert position == len(text)
+
+
+def test_english_table(capsys: pytest.CaptureFixture[str]) -> None:
+    cases = [(Language.ENGLISH_US, written, expected) for _, written, expected in table("english_cases.tsv")]
+    failures = misread(cases)
+    rate = 1 - len(failures) / len(cases)
+    with capsys.disabled():
+        print(f"\n{len(cases)} English cases, {rate:.1%} read as expected", *failures, sep="\n")
+    assert len(cases) >= 200
+    assert rate >= LEAST_PASSED
+
+
+@pytest.mark.parametrize("language", [language for language in Language if language is not Language.ENGLISH_US])
+def test_table_of(language: Language) -> None:
+    cases = [(language, written, expected) for code, written, expected in table("other_cases.tsv") if code == language]
+    failures = misread(cases)
+    print(
+        f"\n{len(cases)} cases of {language}, {1 - len(failures) / len(cases):.1%} read as expected",
+        *failures,
+        sep="\n",
+    )
+    assert len(cases) >= 15
+    assert len(failures) <= 1
+
+
+@given(SHUFFLED | WRITTEN, ANY_LANGUAGE)
+@example("㎏ 5㎏ №5", Language.ENGLISH_US)
+@settings(max_examples=300, deadline=None)
+def test_readings_cover_any_text(text: str, language: Language) -> None:
+    assert_covers(text, normalise(text, language))
+
+
+@given(SHUFFLED | WRITTEN, ANY_LANGUAGE)
+@settings(max_examples=300, deadline=None)
+def test_no_digit_is_left_unread(text: str, language: Language) -> None:
+    assert not re.search(r"\d", spoken(text, language))
+
+
+# English has rules of its own; the others share theirs, with spaces between words or without.
+@pytest.mark.parametrize("language", [Language.ENGLISH_US, Language.SPANISH, Language.MANDARIN])
+@pytest.mark.parametrize("text", HOSTILE, ids=lambda text: ascii(text[:8]))
+def test_hostile_text_is_read(text: str, language: Language) -> None:
+    assert_covers(text, normalise(text, language))
+
+
+@pytest.mark.parametrize("text", ["word " * 8_000, "9" * 40_000, "$1,000.00 " * 4_000, " " * 40_000])
+def test_work_grows_with_the_text(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Patterns see windows of bounded length, and each character in one window only."""
+    seen: list[int] = []
+
+    def counting(window: str, rules: object) -> list[object]:
+        seen.append(len(window))
+        return []
+
+    monkeypatch.setattr(package, "rewrite", counting)
+    normalise(text, Language.ENGLISH_US)
+    assert max(seen) <= LONGEST_WINDOW
+    assert sum(seen) == len(text)
+    assert len(seen) <= 2 * len(text) // LONGEST_WINDOW + 1
+
+
+def test_windows_end_between_words() -> None:
+    text = "seven and $1,000.00 " * 500
+    pieces = [text[start:end] for start, end in windows(text)]
+    assert "".join(pieces) == text
+    assert all(piece.endswith(" ") for piece in pieces)
+
+
+def test_an_expression_is_one_reading() -> None:
+    assert normalise("Pay $5 to Dr. Lee.", Language.ENGLISH_US) == [
+        Reading(0, 4, "Pay "),
+        Reading(4, 6, "five dollars"),
+        Reading(6, 10, " to "),
+        Reading(10, 13, "Doctor"),
+        Reading(13, 18, " Lee."),
+    ]
+
+
+def test_plain_text_is_one_reading() -> None:
+    text = "It’s a “plain” sentence, isn’t it?"
+    assert normalise(text, Language.ENGLISH_US) == [Reading(0, len(text), "It's a “plain” sentence, isn't it?")]
+
+
+def test_dropped_characters_are_silent_readings() -> None:
+    assert normalise("won\u200bder", Language.ENGLISH_US) == [
+        Reading(0, 3, "won"),
+        Reading(3, 4, ""),
+        Reading(4, 7, "der"),
+    ]
+
+
+@pytest.mark.parametrize("text", ["👍🏽", "🎉 🎉", "👨‍👩‍👧‍👦", "*** \n ---", ":) ;-)"])
+def test_only_signs_say_nothing(text: str) -> None:
+    assert spoken(text, Language.ENGLISH_US) == ""
+
+
+def test_the_first_rule_that_wants_a_match_has_it() -> None:
+    rules = [rule("ab", lambda _: None), rule("abc", "first"), rule("abcd", "second"), rule("z*", "never")]
+    assert [(each.start, each.spoken) for each in rewrite("xabcd", rules)] == [(1, "first")]
