@@ -64,6 +64,7 @@ def test_a_bare_en_keeps_the_english_of_the_voice() -> None:
         ("今日はいい天気ですね。", "en-us", "ja"),
         ("東京大学", "ja", "ja"),
         ("東京大学", "zh", "zh"),
+        ("本に没頭している。", "zh", "ja"),
         ("नमस्ते", "en-us", "hi"),
     ],
 )

@@ -1,22 +1,28 @@
-"""`POST /v1/text-to-speech/{voice_id}`: text in, audio out, whole or as it is made."""
+"""`POST /v1/text-to-speech/{voice_id}`: text in, audio out; whole or as it is made, with or without times."""
 
-from collections.abc import AsyncGenerator
+import base64
+import json
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
-from fastapi.responses import StreamingResponse
+from fastapi.responses import JSONResponse, StreamingResponse
 
+from svc.alignment import Alignment
 from svc.api.schemas import SpeechBody
 from svc.audio import formats
 from svc.audio.formats import OutputFormat
 from svc.delivery import VoiceSettings
 from svc.errors import TextTooLong
 from svc.scheduler import Scheduler
-from svc.speech import Speech, SpeechRequest, clip, stream
+from svc.speech import AudioPart, Parts, Speech, SpeechRequest, clip, stream
 from svc.voices import Voices
 
 _AUDIO: dict[int | str, dict[str, Any]] = {200: {"content": {"audio/*": {}}, "description": "The audio."}}
+
+# Some clients drop a line of 128 KiB or more; the rest is for the times that go with the audio.
+_AUDIO_BYTES_A_LINE = 60_000
 
 
 def router(speech: Speech, scheduler: Scheduler, voices: Voices, max_characters: int) -> APIRouter:
@@ -39,43 +45,98 @@ def router(speech: Speech, scheduler: Scheduler, voices: Voices, max_characters:
             next_text=body.next_text or "",
         )
 
+    def spoken(encode: Callable[..., Parts], request: SpeechRequest, audio: OutputFormat) -> AsyncGenerator[AudioPart]:
+        return scheduler.stream(encode(speech.speak(request), audio, speech.sample_rate, request.text))
+
+    async def whole(request: SpeechRequest, audio: OutputFormat, http: Request) -> AudioPart:
+        latest = AudioPart()
+        async with aclosing(spoken(clip, request, audio)) as parts:
+            async for part in parts:
+                latest = part
+                if await http.is_disconnected():
+                    break
+        return latest
+
     @router.post("/{voice_id}", responses=_AUDIO, response_class=Response)
     async def create_speech(
         voice_id: str, body: SpeechBody, http: Request, output_format: str = formats.DEFAULT
     ) -> Response:
         """Speaks a text and returns the whole clip."""
-        audio_format = formats.find(output_format)
+        audio = formats.find(output_format)
         request = understood(voice_id, body)
-        audio = b""
-        async with aclosing(scheduler.stream(clip(speech.speak(request), audio_format, speech.sample_rate))) as parts:
-            async for part in parts:
-                audio += part
-                if await http.is_disconnected():
-                    break
-        return Response(audio, headers=_headers(request, audio_format))
+        part = await whole(request, audio, http)
+        return Response(part.audio, media_type=audio.content_type, headers=_headers(request))
+
+    @router.post("/{voice_id}/with-timestamps")
+    async def create_speech_with_timestamps(
+        voice_id: str, body: SpeechBody, http: Request, output_format: str = formats.DEFAULT
+    ) -> JSONResponse:
+        """Speaks a text and returns the whole clip with the times of its characters."""
+        audio = formats.find(output_format)
+        request = understood(voice_id, body)
+        return JSONResponse(_timed(await whole(request, audio, http)), headers=_headers(request))
 
     @router.post("/{voice_id}/stream", responses=_AUDIO, response_class=StreamingResponse)
     async def stream_speech(voice_id: str, body: SpeechBody, output_format: str = formats.DEFAULT) -> StreamingResponse:
         """Speaks a text and sends the audio as it is made."""
-        audio_format = formats.find(output_format)
+        audio = formats.find(output_format)
         request = understood(voice_id, body)
-        parts = scheduler.stream(stream(speech.speak(request), audio_format, speech.sample_rate))
-        first = await anext(parts)  # what fails at once fails with a status of its own
-        return StreamingResponse(_continued(first, parts), headers=_headers(request, audio_format))
+        parts = await _begun(spoken(stream, request, audio))
+        sound = (part.audio async for part in parts)
+        return StreamingResponse(sound, media_type=audio.content_type, headers=_headers(request))
+
+    @router.post("/{voice_id}/stream/with-timestamps", response_class=StreamingResponse)
+    async def stream_speech_with_timestamps(
+        voice_id: str, body: SpeechBody, output_format: str = formats.DEFAULT
+    ) -> StreamingResponse:
+        """Speaks a text and sends, line by line, JSON with audio and the times of the characters in it."""
+        audio = formats.find(output_format)
+        request = understood(voice_id, body)
+        parts = await _begun(spoken(stream, request, audio))
+        lines = (line async for part in parts for line in _lines(part))
+        return StreamingResponse(lines, media_type="application/x-ndjson", headers=_headers(request))
 
     return router
 
 
-def _headers(request: SpeechRequest, audio_format: OutputFormat) -> dict[str, str]:
+def _headers(request: SpeechRequest) -> dict[str, str]:
+    return {"x-svc-voice": request.voice.voice_id, "character-cost": str(len(request.text))}
+
+
+async def _begun(parts: AsyncGenerator[AudioPart]) -> AsyncGenerator[AudioPart]:
+    """The same parts, once the first is there: what fails at once fails with a status of its own."""
+    first = await anext(parts)
+
+    async def continued() -> AsyncGenerator[AudioPart]:
+        async with aclosing(parts):
+            yield first
+            async for part in parts:
+                yield part
+
+    return continued()
+
+
+def _lines(part: AudioPart) -> list[str]:
+    """The part as lines of JSON, in ASCII: clients split lines at more characters than one thinks."""
+    pieces = [part.audio[at : at + _AUDIO_BYTES_A_LINE] for at in range(0, len(part.audio), _AUDIO_BYTES_A_LINE)]
+    first, *others = pieces or [b""]
+    parts = [AudioPart(first, part.alignment, part.normalized), *map(AudioPart, others)]
+    return [json.dumps(_timed(each)) + "\n" for each in parts if each.audio or each.alignment.characters]
+
+
+def _timed(part: AudioPart) -> dict[str, Any]:
     return {
-        "content-type": audio_format.content_type,
-        "x-svc-voice": request.voice.voice_id,
-        "character-cost": str(len(request.text)),
+        "audio_base64": base64.b64encode(part.audio).decode(),
+        "alignment": _characters(part.alignment),
+        "normalized_alignment": _characters(part.normalized),
     }
 
 
-async def _continued(first: bytes, parts: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:
-    async with aclosing(parts):
-        yield first
-        async for part in parts:
-            yield part
+def _characters(alignment: Alignment) -> dict[str, Any] | None:
+    if not alignment.characters:
+        return None
+    return {
+        "characters": alignment.characters,
+        "character_start_times_seconds": [round(time, 3) for time in alignment.starts],
+        "character_end_times_seconds": [round(time, 3) for time in alignment.ends],
+    }

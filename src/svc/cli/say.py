@@ -16,10 +16,9 @@ from svc.app import create_speech, create_voices
 from svc.audio import formats
 from svc.audio.formats import OutputFormat
 from svc.delivery import VoiceSettings
-from svc.engine.protocol import Chunk
 from svc.errors import TextTooLong
 from svc.settings import Settings
-from svc.speech import Speech, SpeechRequest, clip
+from svc.speech import Speech, SpeechRequest, SpokenChunk, clip
 from svc.text.language import Language
 
 # What a file of this name is expected to hold, when no format is given.
@@ -66,13 +65,13 @@ def say(
     )
     audio_format = _format(output_format, output)
     speech = create_speech(settings)
-    audio = b"".join(clip(_with_progress(speech, request), audio_format, speech.sample_rate))
+    *_, whole = clip(_with_progress(speech, request), audio_format, speech.sample_rate, request.text)
     if output is None:
-        _play(audio)
+        _play(whole.audio)
     elif str(output) == "-":
-        sys.stdout.buffer.write(audio)
+        sys.stdout.buffer.write(whole.audio)
     else:
-        output.write_bytes(audio)
+        output.write_bytes(whole.audio)
 
 
 def _text(text: str | None, file: Path | None, limit: int) -> str:
@@ -112,7 +111,7 @@ def _format(name: str, output: Path | None) -> OutputFormat:
         raise typer.BadParameter(f"What format is {output.name}? Use one of {known}, or --format.") from None
 
 
-def _with_progress(speech: Speech, request: SpeechRequest) -> Iterator[Chunk]:
+def _with_progress(speech: Speech, request: SpeechRequest) -> Iterator[SpokenChunk]:
     """The spoken chunks, with a spinner while the engine loads and a bar for texts that take a while."""
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:

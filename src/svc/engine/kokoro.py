@@ -32,6 +32,7 @@ _TIMBRE = "/decoder/Slice_output_0"
 
 _FRAMES_A_SECOND = 80  # of features and pitch; a duration counts pairs of them
 _SAMPLES_A_FRAME = 300
+_ANTICIPATION = 6  # frames by which a phoneme is heard before the model's durations have it begin (measured)
 _MARGIN = 8  # frames on each side of a window that the generator's convolutions can see
 _LEAD_IN = 4  # frames of silence kept before the first sound; the model makes up to 26
 _TAKE_SPREAD = 0.04  # how far a take strays from the voice's own melody style
@@ -99,7 +100,8 @@ class KokoroEngine:
         )
         pitch = _swing(pitch, utterance.delivery.pitch_range)
         (features,) = self._decoder.run([_FEATURES], {_TEXT: text, _PITCH: pitch, _ENERGY: energy, _TIMBRE: timbre})
-        frames = np.concatenate([[0], 2 * np.cumsum(durations.reshape(-1).astype(np.int64))])
+        ends = 2 * np.cumsum(durations.reshape(-1).astype(np.int64))
+        frames = np.concatenate([[0], np.maximum(ends[:-1] - _ANTICIPATION, 0), ends[-1:]])
         return _Score(features, pitch[:, None, :], timbre, frames)
 
     def _sound(self, score: _Score, window: Window) -> Samples:

@@ -74,7 +74,7 @@ def recognise(text: str, base: Language) -> Language:
 
 # Everyday characters that only one of the two writes: simplified forms and function words of Chinese;
 # simplifications made in Japan and characters invented there.
-_ONLY_CHINESE = frozenset("你您她们这吗呢么啊很没对说话请谢让给还从为东车马鸟鱼门问间时见觉习汉语书买电脑饭两进远边哪")
+_ONLY_CHINESE = frozenset("你您她们这吗呢么啊很对说话请谢让给还从为东车马鸟鱼门问间时见觉习汉语书买电脑饭两进远边哪")
 _ONLY_JAPANESE = frozenset("々込働畑峠辻枠匂円売駅図気広沢実総権県検験発変帰応戦歳労囲払択渋縄桜悪栄営価仮")
 
 

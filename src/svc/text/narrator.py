@@ -1,5 +1,6 @@
 """Follows the caller's text as it arrives and says, phrase by phrase, what the engine is to speak."""
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -30,9 +31,12 @@ class Narrator:
         self._language = language
         self._splitter = Splitter()
         self._unfinished = ""  # may be the first half of a tag
-        self._length = 0  # of the plain text so far
-        self._breaks: list[Break] = []  # markup in text that is not yet spoken
+        self._fed = 0  # characters of the caller's text, and of the plain text in it
+        self._length = 0
+        # Of plain text that is not yet spoken: its markup, and where its characters stand in the caller's text.
+        self._breaks: list[Break] = []
         self._sounds: list[Sound] = []
+        self._origins: deque[int] = deque()
 
     def read(self, text: str, previous: str = "", following: str = "") -> Iterator[Phrase]:
         """A whole text; its neighbours lend their melody to its beginning and its end."""
@@ -74,7 +78,9 @@ class Narrator:
         start = self._length
         self._breaks += [Break(start + each.position, each.seconds) for each in marked.breaks]
         self._sounds += [Sound(start + each.start, start + each.end, each.ipa) for each in marked.sounds]
+        self._origins += [self._fed + origin for origin in marked.origins[:-1]]
         self._length += len(marked.text)
+        self._fed += len(text)
         return marked.text
 
     def _spoken(self, sentences: list[Sentence]) -> Iterator[Phrase]:
@@ -86,12 +92,20 @@ class Narrator:
             ]
             self._breaks = [each for each in self._breaks if each.position >= end]
             self._sounds = [each for each in self._sounds if each.start >= end]
+            origins = [self._origins.popleft() for _ in sentence.text]
             words = self._pronounced(sentence.text, sounds)
-            yield from phrases(words, breaks, PARAGRAPH_PAUSE if _ends_paragraph(sentence.text) else 0.0)
+            pause = PARAGRAPH_PAUSE if _ends_paragraph(sentence.text) else 0.0
+            for phrase in phrases(words, breaks, pause):
+                yield replace(phrase, words=tuple(_located(word, origins) for word in phrase.words))
 
     def _pronounced(self, text: str, sounds: Sequence[Sound] = ()) -> list[Word]:
         language = self._language or recognise(text, self._voice_language)
         return pronounce(text, language, sounds, self._phonemizer)
+
+
+def _located(word: Word, origins: list[int]) -> Word:
+    """The word with its place in the caller's text instead of the sentence."""
+    return replace(word, start=origins[word.start], end=origins[word.end - 1] + 1)
 
 
 def _ends_paragraph(sentence: str) -> bool:

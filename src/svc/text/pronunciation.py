@@ -13,7 +13,7 @@ from svc.text.reading import Reading
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word or mark as it is spoken, for the characters `start:end` of the sentence.
+    """A word or mark as it is spoken, for the characters `start:end` of the text.
 
     Several words may stand for the same characters: "five" and "dollars" for "$5".
     """
@@ -21,8 +21,11 @@ class Word:
     start: int
     end: int
     spoken: str
+    tail: str
+    """What follows it before the next word, without a sound of its own: mostly a space."""
     phonemes: str
     space: bool
+    """Whether the model reads a space after it."""
 
     @property
     def sound(self) -> str:
@@ -48,15 +51,18 @@ def pronounce(text: str, language: Language, sounds: Sequence[Sound], phonemizer
             return start, start + 1
         return reading.start, reading.end
 
+    tokens = phonemizer(spoken, language)
+    nexts = [*(token.start for token in tokens[1:]), len(spoken)]
     words = [
         Word(
-            origin(token.start)[0],
-            origin(token.end - 1)[1],
-            spoken[token.start : token.end],
-            token.phonemes,
-            token.space,
+            start=origin(token.start)[0],
+            end=origin(token.end - 1)[1],
+            spoken=spoken[token.start : token.end],
+            tail=spoken[token.end : following],
+            phonemes=token.phonemes,
+            space=token.space,
         )
-        for token in phonemizer(spoken, language)
+        for token, following in zip(tokens, nexts, strict=False)
     ]
     for sound in sounds:
         words = _override(words, sound, from_ipa(sound.ipa, language))
@@ -84,7 +90,9 @@ def _override(words: list[Word], sound: Sound, phonemes: str) -> list[Word]:
         return words
     first = words.index(inside[0])
     merged = replace(
-        inside[0], end=inside[-1].end, spoken=" ".join(word.spoken for word in inside), phonemes=phonemes,
-        space=inside[-1].space,
-    )  # fmt: skip
+        inside[-1],
+        start=inside[0].start,
+        spoken="".join(word.spoken + word.tail for word in inside[:-1]) + inside[-1].spoken,
+        phonemes=phonemes,
+    )
     return [*words[:first], merged, *words[first + len(inside) :]]
