@@ -3,6 +3,7 @@
 import itertools
 import re
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -96,6 +97,16 @@ def test_chunks_begin_and_end_in_silence(speech: Speech, voices: Voices) -> None
     for before, after in itertools.pairwise(chunks):
         assert np.abs(before.samples[-120:]).max() < 0.05 * loudest
         assert np.abs(after.samples[:120]).max() < 0.05 * loudest
+
+
+def test_no_click_where_there_is_no_pause(speech: Speech, voices: Voices) -> None:
+    text = "they went on and on about the weather and the harvest and the price of wool " * 3
+    chunks = list(speech.speak(SpeechRequest(text, voices.default, VoiceSettings(speed=0.8))))
+    assert len(chunks) >= 2
+    for before, after in pairwise(chunks):
+        step = abs(float(after.samples[0] - before.samples[-1]))
+        around = max(np.abs(np.diff(part)).max() for part in (before.samples[-4800:], after.samples[:4800]))
+        assert step <= around
 
 
 def test_words_are_timed_through_the_whole_text(speech: Speech, voices: Voices) -> None:

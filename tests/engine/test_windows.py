@@ -32,3 +32,14 @@ def test_windows_cover_everything_once() -> None:
     assert found[0].start == 7
     assert found[-1].end == starts[-1]
     assert all(left.end == right.start and left.last == right.first for left, right in itertools.pairwise(found))
+
+
+def test_without_a_pause_it_is_cut_between_words() -> None:
+    text = "word " * 100
+    parts = _cut(text, {})
+    assert "".join(parts) == text
+    assert all(len(part) * 10 <= 660 and part.endswith(" ") for part in parts)
+
+
+def test_an_endless_word_is_left_whole() -> None:
+    assert _cut("a" * 300, {}) == ["a" * 300]

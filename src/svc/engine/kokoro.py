@@ -20,7 +20,7 @@ import onnxruntime as ort
 from svc.engine.alphabet import SYMBOLS
 from svc.engine.graph import extract
 from svc.engine.protocol import Chunk, Delivery, Samples, Timing, Utterance
-from svc.engine.windows import Window, windows
+from svc.engine.windows import windows
 
 Array = npt.NDArray[np.float32]
 
@@ -37,6 +37,7 @@ _MARGIN = 8  # frames on each side of a window that the generator's convolutions
 _LEAD_IN = 4  # frames of silence kept before the first sound; the model makes up to 26
 _TAKE_SPREAD = 0.04  # how far a take strays from the voice's own melody style
 _PAD = 0
+_FADE_OUT = np.linspace(1, 0, _SAMPLES_A_FRAME, dtype=np.float32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +79,19 @@ class KokoroEngine:
         starts[-1] = starts[-1] if utterance.after else score.frames[-1]
         seconds = (starts - starts[0]) / _FRAMES_A_SECOND
         onset = (score.frames[first] - starts[0]) / _FRAMES_A_SECOND
+        fading = None  # one frame of the window before, which overlaps with the next
         for window in windows(utterance.phonemes, starts):
             timings = tuple(
                 Timing(index, float(max(onset, seconds[index])), float(seconds[index + 1]))
                 for index in range(window.first, window.last)
             )
-            yield Chunk(self._sound(score, window), timings)
+            more = window.last < len(utterance.phonemes)
+            sound = self._sound(score, window.start, window.end + more)
+            if fading is not None:
+                sound[:_SAMPLES_A_FRAME] += (fading - sound[:_SAMPLES_A_FRAME]) * _FADE_OUT
+            if more:
+                sound, fading = sound[:-_SAMPLES_A_FRAME], sound[-_SAMPLES_A_FRAME:]
+            yield Chunk(sound, timings)
 
     def _score(self, utterance: Utterance) -> _Score:
         phonemes = utterance.before + utterance.phonemes + utterance.after
@@ -104,8 +112,8 @@ class KokoroEngine:
         frames = np.concatenate([[0], np.maximum(ends[:-1] - _ANTICIPATION, 0), ends[-1:]])
         return _Score(features, pitch[:, None, :], timbre, frames)
 
-    def _sound(self, score: _Score, window: Window) -> Samples:
-        start, end = window.start, window.end
+    def _sound(self, score: _Score, start: int, end: int) -> Samples:
+        """The sound of the frames `start:end`."""
         low, high = max(0, start - _MARGIN), min(score.features.shape[2], end + _MARGIN)
         (audio,) = self._generator.run(
             None,
@@ -116,7 +124,7 @@ class KokoroEngine:
             },
         )
         samples: Samples = audio.reshape(-1)
-        return samples[(start - low) * _SAMPLES_A_FRAME : (end - low) * _SAMPLES_A_FRAME]
+        return samples[(start - low) * _SAMPLES_A_FRAME : (end - low) * _SAMPLES_A_FRAME].copy()
 
     def _session(self, model: onnx.ModelProto) -> ort.InferenceSession:
         options = ort.SessionOptions()
