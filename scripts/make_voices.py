@@ -28,9 +28,7 @@ def main(folder: Path) -> None:
         directions.append(vt[:RANK].astype(np.float16))
         rebuilt = means[-1] + lengths[-1].astype(np.float32) @ directions[-1].astype(np.float32)
         worst = max(worst, float(np.abs(rebuilt - table).max()))
-    np.savez_compressed(
-        TARGET, names=np.array(names), means=means, lengths=lengths, directions=directions
-    )
+    np.savez_compressed(TARGET, names=np.array(names), means=means, lengths=lengths, directions=directions)
     print(f"{len(names)} voices, {TARGET.stat().st_size / 1e6:.2f} MB, largest error {worst:.1e}")
 
 

@@ -1,5 +1,6 @@
 """What many tests share: the service on the fake engine, the real engine, and an ear."""
 
+import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,13 +21,16 @@ from svc.text.phonemes import Phonemizer
 from svc.voices import Voices
 
 
-@pytest.fixture(autouse=True)
-def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
-    import os
-
-    for name in list(os.environ):
-        if name.startswith("SVC_"):
-            monkeypatch.delenv(name)
+@pytest.fixture(scope="session", autouse=True)
+def _nothing_from_outside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """No setting of the person who runs the tests, and none of their files."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in list(os.environ):
+            if name.startswith("SVC_"):
+                patch.delenv(name)
+        for name in ("XDG_CACHE_HOME", "XDG_DATA_HOME"):
+            patch.setenv(name, str(tmp_path_factory.mktemp(name)))
+        yield
 
 
 @pytest.fixture(scope="session")

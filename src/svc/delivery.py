@@ -22,6 +22,16 @@ class VoiceSettings:
     """Off takes a little of the voice's own character away."""
     speed: float = 1.0
 
+    def clamped(self) -> "VoiceSettings":
+        """The same settings within their ranges."""
+        return VoiceSettings(
+            stability=_slider(self.stability),
+            similarity_boost=_slider(self.similarity_boost),
+            style=_slider(self.style),
+            use_speaker_boost=self.use_speaker_boost,
+            speed=min(max(self.speed, SLOWEST), FASTEST),
+        )
+
     def delivery(self, seed: int | None) -> Delivery:
         calm_to_lively: float = 2.0 ** (0.5 - _slider(self.stability))
         exaggeration = 1.0 + 0.4 * _slider(self.style)

@@ -4,9 +4,10 @@ import os
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from svc.auth.address import normalised
 from svc.voices import FALLBACK_VOICE
 
 
@@ -14,8 +15,17 @@ def _cache_dir() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "svc"
 
 
+def _data_dir() -> Path:
+    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share") / "svc"
+
+
 class Settings(BaseSettings):
-    model_config = SettingsConfigDict(env_prefix="SVC_", use_attribute_docstrings=True, env_ignore_empty=True)
+    model_config = SettingsConfigDict(
+        env_prefix="SVC_",
+        use_attribute_docstrings=True,
+        env_ignore_empty=True,
+        hide_input_in_errors=True,  # some of it is secret
+    )
 
     host: str = "127.0.0.1"
     """The address to listen on."""
@@ -23,8 +33,12 @@ class Settings(BaseSettings):
     port: int = Field(8000, ge=0, le=65535)
     """The port to listen on; 0 takes a free one."""
 
-    engine: Literal["kokoro", "fake"] = "kokoro"
-    """What speaks: `kokoro`, or `fake` (tones, for tests and load tests)."""
+    trusted_proxies: str = "127.0.0.1"
+    """Addresses of proxies, separated by commas, whose X-Forwarded-* headers are believed; `*` is every one."""
+
+    engine: Literal["turbo", "kokoro", "fake"] = "turbo"
+    """What speaks: `turbo` (svc-turbo), `kokoro` (the model that it comes from, many times slower), or `fake` (tones,
+    for tests and load tests)."""
 
     model_dir: Path | None = None
     """A folder with Kokoro's ONNX file, used instead of the installed weights."""
@@ -34,6 +48,9 @@ class Settings(BaseSettings):
 
     cache_dir: Path = Field(default_factory=_cache_dir)
     """Where fetched weights are kept."""
+
+    data_dir: Path = Field(default_factory=_data_dir)
+    """Where what people made is kept: the settings of voices."""
 
     threads: int = Field(default_factory=lambda: os.cpu_count() or 1, ge=1)
     """How many threads the engine computes with; by default one for each core."""
@@ -47,5 +64,57 @@ class Settings(BaseSettings):
     max_characters: int = Field(40_000, ge=1)
     """The longest text that one request may bring."""
 
+    max_body_bytes: int = Field(2_000_000, ge=1000)
+    """The largest request body, in bytes; a larger one is answered 413."""
+
+    max_body_seconds: float = Field(30, gt=0)
+    """How long a request body may take to arrive; a slower one is answered 408."""
+
+    model_aliases: str = ""
+    """Further model ids to list, separated by commas, for clients that look for the one they know."""
+
+    cors_origins: str = ""
+    """Origins whose pages may call the service, separated by commas; `*` is every one. By default every one when
+    keys are required, and only pages on this machine when the service is open."""
+
     max_streams: int = Field(32, ge=1)
     """How many texts are spoken at once, taking turns; more are answered 429 `system_busy`."""
+
+    api_key: SecretStr | None = None
+    """A key that callers must send. With no key and no keys table the service is open to everyone who reaches it."""
+
+    api_keys: SecretStr | None = None
+    """Further keys, separated by commas."""
+
+    api_keys_table: SecretStr | None = None
+    """The database with the keys of `svc keys`: `sqlite:///keys.db` or `postgresql://user:password@host/name`."""
+
+    keys_cache_seconds: float = Field(5, ge=0, le=60)
+    """How long a key that was read from the table counts: within that time a revoked key stops on every replica."""
+
+    keys_grace_seconds: float = Field(0, ge=0)
+    """How long keys that were used lately keep working while the table's database does not answer; 0 is not at all."""
+
+    @field_validator("api_key", "api_keys")
+    @classmethod
+    def _holds_a_key(cls, value: SecretStr | None) -> SecretStr | None:
+        """A slip in the configuration must not open the door."""
+        if value is not None and not _split(value):
+            raise ValueError("holds no key; leave it unset to ask for none")
+        return value
+
+    @field_validator("api_keys_table")
+    @classmethod
+    def _is_a_database(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is not None:
+            normalised(value.get_secret_value())
+        return value
+
+    def static_keys(self) -> list[str]:
+        """The keys of SVC_API_KEY and SVC_API_KEYS."""
+        one = [self.api_key.get_secret_value().strip()] if self.api_key else []
+        return one + (_split(self.api_keys) if self.api_keys else [])
+
+
+def _split(keys: SecretStr) -> list[str]:
+    return [key for part in keys.get_secret_value().split(",") if (key := part.strip())]

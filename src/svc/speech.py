@@ -59,6 +59,7 @@ class Speech:
     def __init__(self, engine: Engine, phonemizer: Phonemizer) -> None:
         self._engine = engine
         self.sample_rate = engine.sample_rate
+        self.engine_name = engine.name
         self._phonemizer = phonemizer
 
     def load(self) -> None:

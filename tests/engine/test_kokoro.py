@@ -1,143 +1,41 @@
-"""The real engine: what it says is understood, and its seams do not show."""
+"""Kokoro with its own generator: the places where it is cut are not heard."""
 
-import itertools
-import re
-from collections.abc import Callable
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
-from jiwer import wer
 
 from svc.delivery import VoiceSettings
-from svc.engine.protocol import Samples
+from svc.engine import weights
+from svc.engine.kokoro import KokoroEngine
 from svc.speech import Speech, SpeechRequest
+from svc.text.phonemes import Phonemizer
 from svc.voices import Voices
 
-Say = Callable[..., Samples]
-Hear = Callable[..., str]
+
+@pytest.fixture(scope="module")
+def kokoro(phonemizer: Phonemizer) -> Speech:
+    speech = Speech(KokoroEngine(lambda: weights.load(None, "", Path()), threads=2), phonemizer)
+    speech.load()
+    return speech
 
 
-@pytest.mark.parametrize(
-    ("voice", "text", "expected"),
-    [
-        ("af_heart", "The quick brown fox jumps over the lazy dog.", "the quick brown fox jumps over the lazy dog"),
-        (
-            "bm_george",
-            "Would you like a cup of tea, or something a little stronger?",
-            "would you like a cup of tea or something a little stronger",
-        ),
-        (
-            "am_michael",
-            "Dr. Smith paid twenty dollars for the blue lamp on Main St.",
-            "doctor smith paid twenty dollars for the blue lamp on main street",
-        ),
-    ],
-)
-def test_english_is_understood(say: Say, hear: Hear, voice: str, text: str, expected: str) -> None:
-    heard = hear(say(text, voice))
-    heard = heard.replace("dr ", "doctor ").replace("20", "twenty dollars", 1).replace("dollars dollars", "dollars")
-    assert wer(expected, heard) <= 0.15, heard
-
-
-@pytest.mark.parametrize(
-    ("voice", "language", "text", "words"),
-    [
-        ("ef_dora", "es", "El gato negro duerme en la cocina.", {"gato", "negro", "duerme", "cocina"}),
-        ("ff_siwis", "fr", "Le petit chat dort dans la cuisine.", {"petit", "chat", "dort", "cuisine"}),
-        ("if_sara", "it", "Il gatto nero dorme in cucina.", {"gatto", "nero", "dorme", "cucina"}),
-        ("pf_dora", "pt", "O gato preto dorme na cozinha.", {"gato", "preto", "dorme", "cozinha"}),
-    ],
-)
-def test_other_languages_are_understood(
-    say: Say, hear: Hear, voice: str, language: str, text: str, words: set[str]
-) -> None:
-    heard = hear(say(text, voice), language)
-    assert len(words & set(heard.split())) >= len(words) - 1, heard
-
-
-@pytest.mark.parametrize(
-    ("voice", "language", "text", "characters"),
-    [
-        ("zf_xiaoxiao", "zh", "今天天气很好。", "天气好"),
-        ("jf_alpha", "ja", "今日はとても良い天気です。", "今日天気"),
-    ],
-)
-def test_east_asian_languages_are_understood(
-    say: Say, hear: Hear, voice: str, language: str, text: str, characters: str
-) -> None:
-    heard = hear(say(text, voice), language).replace("氣", "气" if language == "zh" else "気")
-    assert set(characters) <= set(heard), heard
-
-
-def test_same_request_same_samples(say: Say) -> None:
-    first, second = (say("A seed makes it certain.", seed=7) for _ in range(2))
-    assert np.array_equal(first, second)
-
-
-def test_another_seed_is_another_take(say: Say) -> None:
-    first, second = (say("A seed makes it certain.", seed=seed) for seed in (7, 8))
-    assert len(first) != len(second) or not np.allclose(first, second)
-
-
-def test_speed_changes_duration(say: Say) -> None:
-    slow, plain, fast = (
-        len(say("Speed is measured by how long it takes.", settings=VoiceSettings(speed=speed)))
-        for speed in (0.7, 1.0, 1.2)
-    )
-    assert slow > 1.2 * plain
-    assert fast < 0.93 * plain
-
-
-def test_chunks_begin_and_end_in_silence(speech: Speech, voices: Voices) -> None:
+def test_chunks_begin_and_end_in_silence(kokoro: Speech, voices: Voices) -> None:
     text = "When the storm came in from the west, the whole harbour went quiet, and the boats pulled at their ropes."
-    chunks = list(speech.speak(SpeechRequest(text, voices.default)))
+    chunks = list(kokoro.speak(SpeechRequest(text, voices.default)))
     assert len(chunks) >= 2, "the first phrase is to be heard before the sentence is done"
     loudest = max(float(np.abs(chunk.samples).max()) for chunk in chunks)
-    for before, after in itertools.pairwise(chunks):
+    for before, after in pairwise(chunks):
         assert np.abs(before.samples[-120:]).max() < 0.05 * loudest
         assert np.abs(after.samples[:120]).max() < 0.05 * loudest
 
 
-def test_no_click_where_there_is_no_pause(speech: Speech, voices: Voices) -> None:
-    text = "they went on and on about the weather and the harvest and the price of wool " * 3
-    chunks = list(speech.speak(SpeechRequest(text, voices.default, VoiceSettings(speed=0.8))))
+def test_no_click_where_there_is_no_pause(kokoro: Speech, voices: Voices) -> None:
+    text = "they went on and on about the weather and the harvest and the price of wool " * 2
+    chunks = list(kokoro.speak(SpeechRequest(text, voices.default, VoiceSettings(speed=0.8))))
     assert len(chunks) >= 2
     for before, after in pairwise(chunks):
         step = abs(float(after.samples[0] - before.samples[-1]))
         around = max(np.abs(np.diff(part)).max() for part in (before.samples[-4800:], after.samples[:4800]))
         assert step <= around
-
-
-def test_words_are_timed_through_the_whole_text(speech: Speech, voices: Voices) -> None:
-    text = "First a phrase, then another one, and a last. And a new sentence."
-    chunks = list(speech.speak(SpeechRequest(text, voices.default)))
-    words = [timed for chunk in chunks for timed in chunk.words]
-    assert [text[timed.word.start : timed.word.end] for timed in words] == re.findall(r"\w+|[,.]", text)
-    times = [time for timed in words for time in (timed.start, timed.end)]
-    assert times == sorted(times)
-    assert times[0] >= 0
-    assert times[-1] <= chunks[-1].until
-    assert chunks[-1].until * speech.sample_rate == sum(len(chunk.samples) for chunk in chunks)
-
-
-def test_context_is_not_heard(say: Say, hear: Hear) -> None:
-    alone = say("she walked to the old market")
-    surrounded = say(
-        "she walked to the old market", previous_text="On Monday morning", next_text="and bought a basket of apples."
-    )
-    heard = hear(surrounded)
-    assert "market" in heard
-    assert not {"monday", "morning", "bought", "apples"} & set(heard.split()), heard
-    assert not np.array_equal(alone, surrounded), "the context has no influence"
-
-
-def test_a_break_is_a_pause_of_that_length(say: Say) -> None:
-    plain = say("One moment. Here it is.")
-    paused = say('One moment. <break time="1.5s"/> Here it is.')
-    assert (len(paused) - len(plain)) / 24_000 == pytest.approx(1.5, abs=0.2)
-
-
-def test_given_phonemes_are_spoken(say: Say, hear: Hear) -> None:
-    heard = hear(say('I would like a <phoneme alphabet="ipa" ph="bəˈnænə">xqz</phoneme> for lunch, please.'))
-    assert "banana" in heard

@@ -2,13 +2,13 @@ import itertools
 
 import numpy as np
 
-from svc.engine.windows import windows
+from svc.engine.windows import between_pauses
 
 
 def _cut(phonemes: str, frames: dict[str, int]) -> list[str]:
     durations = [frames.get(symbol, 10) for symbol in phonemes]
     starts = np.concatenate([[0], np.cumsum(durations)])
-    return [phonemes[window.first : window.last] for window in windows(phonemes, starts)]
+    return [phonemes[window.first : window.last] for window in between_pauses(phonemes, starts)]
 
 
 def test_cut_at_pauses_only() -> None:
@@ -28,7 +28,7 @@ def test_windows_cover_everything_once() -> None:
     phonemes = "one, two and more; three? four! five " * 5
     durations = [15 if symbol in ",;?!" else 4 for symbol in phonemes]
     starts = np.concatenate([[0], np.cumsum(durations)]) + 7
-    found = list(windows(phonemes, starts))
+    found = list(between_pauses(phonemes, starts))
     assert found[0].start == 7
     assert found[-1].end == starts[-1]
     assert all(left.end == right.start and left.last == right.first for left, right in itertools.pairwise(found))

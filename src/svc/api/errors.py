@@ -26,10 +26,14 @@ def _envelope(http_status: int, status: str, message: str, headers: dict[str, st
     return JSONResponse({"detail": {"status": status, "message": message}}, http_status, headers)
 
 
-async def _named(_: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, SvcError)
+def rendered(error: SvcError) -> JSONResponse:
     headers = {"Retry-After": str(error.retry_after)} if error.retry_after is not None else None
     return _envelope(error.http_status, error.status, error.message, headers)
+
+
+async def _named(_: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, SvcError)
+    return rendered(error)
 
 
 async def _invalid(_: Request, error: Exception) -> JSONResponse:

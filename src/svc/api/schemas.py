@@ -1,7 +1,7 @@
 """What a request for speech may say. Tolerant: what is unknown is ignored, null is absent, sliders are clamped."""
 
 import math
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, Field, field_validator
 
@@ -31,6 +31,14 @@ Text = Annotated[str, BeforeValidator(_whole_characters)]
 Slider = Annotated[float | None, BeforeValidator(_number)]
 
 
+def _printable(value: object) -> str | None:
+    """What can be echoed in a header; anything else counts as not given."""
+    return value[:100] if isinstance(value, str) and value.isascii() and value.isprintable() else None
+
+
+ModelName = Annotated[str | None, BeforeValidator(_printable)]
+
+
 class VoiceSettingsBody(BaseModel):
     """Sliders that shape the delivery. What is missing or null keeps the voice's own value."""
 
@@ -52,7 +60,7 @@ class SpeechBody(BaseModel):
     """A text to speak. Fields that are not listed here are accepted and ignored."""
 
     text: Text = Field(description='What to say. May hold <break time="1s"/> and <phoneme> tags.')
-    model_id: Any = Field(None, description="Accepted; one engine speaks every request.")
+    model_id: ModelName = Field(None, description="Accepted and echoed; one engine speaks every request.")
     voice_settings: VoiceSettingsBody | None = None
     language_code: Text | None = Field(None, description="The language to read in, such as `en` or `pt-BR`.")
     language: Text | None = Field(None, description="The same as `language_code`.")

@@ -6,17 +6,19 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from typing import Any
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 
 from svc.alignment import Alignment
+from svc.api.content import json_only
+from svc.api.models import MODEL_ID
 from svc.api.schemas import SpeechBody
 from svc.audio import formats
 from svc.audio.formats import OutputFormat
-from svc.delivery import VoiceSettings
 from svc.errors import TextTooLong
 from svc.scheduler import Scheduler
 from svc.speech import AudioPart, Parts, Speech, SpeechRequest, clip, stream
+from svc.voice_settings import VoiceSettingsStore
 from svc.voices import Voices
 
 _AUDIO: dict[int | str, dict[str, Any]] = {200: {"content": {"audio/*": {}}, "description": "The audio."}}
@@ -25,8 +27,10 @@ _AUDIO: dict[int | str, dict[str, Any]] = {200: {"content": {"audio/*": {}}, "de
 _AUDIO_BYTES_A_LINE = 60_000
 
 
-def router(speech: Speech, scheduler: Scheduler, voices: Voices, max_characters: int) -> APIRouter:
-    router = APIRouter(prefix="/v1/text-to-speech", tags=["speech"])
+def router(
+    speech: Speech, scheduler: Scheduler, voices: Voices, voice_settings: VoiceSettingsStore, max_characters: int
+) -> APIRouter:
+    router = APIRouter(prefix="/v1/text-to-speech", tags=["speech"], dependencies=[Depends(json_only)])
 
     def understood(voice_id: str, body: SpeechBody) -> SpeechRequest:
         """Everything that can fail cheaply fails here."""
@@ -34,7 +38,7 @@ def router(speech: Speech, scheduler: Scheduler, voices: Voices, max_characters:
         if len(body.text) > max_characters:
             raise TextTooLong(len(body.text), max_characters)
         voice = voices.resolve(voice_id)
-        settings = VoiceSettings()
+        settings = voice_settings.get(voice.voice_id)
         return SpeechRequest(
             text=body.text,
             voice=voice,
@@ -65,7 +69,7 @@ def router(speech: Speech, scheduler: Scheduler, voices: Voices, max_characters:
         audio = formats.find(output_format)
         request = understood(voice_id, body)
         part = await whole(request, audio, http)
-        return Response(part.audio, media_type=audio.content_type, headers=_headers(request))
+        return Response(part.audio, media_type=audio.content_type, headers=_headers(request, body))
 
     @router.post("/{voice_id}/with-timestamps")
     async def create_speech_with_timestamps(
@@ -74,7 +78,7 @@ def router(speech: Speech, scheduler: Scheduler, voices: Voices, max_characters:
         """Speaks a text and returns the whole clip with the times of its characters."""
         audio = formats.find(output_format)
         request = understood(voice_id, body)
-        return JSONResponse(_timed(await whole(request, audio, http)), headers=_headers(request))
+        return JSONResponse(_timed(await whole(request, audio, http)), headers=_headers(request, body))
 
     @router.post("/{voice_id}/stream", responses=_AUDIO, response_class=StreamingResponse)
     async def stream_speech(voice_id: str, body: SpeechBody, output_format: str = formats.DEFAULT) -> StreamingResponse:
@@ -83,7 +87,7 @@ def router(speech: Speech, scheduler: Scheduler, voices: Voices, max_characters:
         request = understood(voice_id, body)
         parts = await _begun(spoken(stream, request, audio))
         sound = (part.audio async for part in parts)
-        return StreamingResponse(sound, media_type=audio.content_type, headers=_headers(request))
+        return StreamingResponse(sound, media_type=audio.content_type, headers=_headers(request, body))
 
     @router.post("/{voice_id}/stream/with-timestamps", response_class=StreamingResponse)
     async def stream_speech_with_timestamps(
@@ -94,13 +98,17 @@ def router(speech: Speech, scheduler: Scheduler, voices: Voices, max_characters:
         request = understood(voice_id, body)
         parts = await _begun(spoken(stream, request, audio))
         lines = (line async for part in parts for line in _lines(part))
-        return StreamingResponse(lines, media_type="application/x-ndjson", headers=_headers(request))
+        return StreamingResponse(lines, media_type="application/x-ndjson", headers=_headers(request, body))
 
     return router
 
 
-def _headers(request: SpeechRequest) -> dict[str, str]:
-    return {"x-svc-voice": request.voice.voice_id, "character-cost": str(len(request.text))}
+def _headers(request: SpeechRequest, body: SpeechBody) -> dict[str, str]:
+    return {
+        "x-svc-voice": request.voice.voice_id,
+        "x-svc-model": body.model_id if body.model_id else MODEL_ID,
+        "character-cost": str(len(request.text)),
+    }
 
 
 async def _begun(parts: AsyncGenerator[AudioPart]) -> AsyncGenerator[AudioPart]:

@@ -6,9 +6,10 @@ from typing import Annotated
 import typer
 from pydantic import ValidationError
 from rich.console import Console
+from rich.markup import escape
 
 from svc import __version__
-from svc.cli import bench, say, serve, voices
+from svc.cli import bench, keys, say, serve, voices
 from svc.errors import SvcError
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
@@ -16,6 +17,7 @@ app.command()(say.say)
 app.command()(serve.serve)
 app.command()(voices.voices)
 app.command()(bench.bench)
+app.add_typer(keys.app, name="keys")
 
 
 def _version(wanted: bool) -> None:
@@ -47,5 +49,5 @@ def main() -> None:
 
 
 def _fail(message: str) -> None:
-    Console(stderr=True).print(f"[bold red]error:[/] {message}", soft_wrap=True, highlight=False)
+    Console(stderr=True).print(f"[bold red]error:[/] {escape(message)}", soft_wrap=True, highlight=False)
     sys.exit(1)

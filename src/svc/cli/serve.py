@@ -20,7 +20,10 @@ def serve(
     settings = Settings().model_copy(update={name: value for name, value in given.items() if value is not None})
     app = create_app(settings)
     with _listening(settings.host, settings.port) as listener:
-        asyncio.run(_Server(uvicorn.Config(app, log_level="info", access_log=False)).serve([listener]))
+        config = uvicorn.Config(
+            app, log_level="info", access_log=False, proxy_headers=True, forwarded_allow_ips=settings.trusted_proxies
+        )
+        asyncio.run(_Server(config).serve([listener]))
 
 
 def _listening(host: str, port: int) -> socket.socket:

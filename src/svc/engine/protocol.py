@@ -63,3 +63,10 @@ class Engine(Protocol):
 
     def synthesize(self, utterance: Utterance) -> Iterator[Chunk]:
         """Speaks the utterance. Each step of the iterator is one bounded piece of work."""
+
+
+def warm_up(engine: Engine) -> None:
+    """A first utterance, so that the first caller does not pay for what is done once."""
+    neutral = np.zeros((engine.max_phonemes, 256), dtype=np.float32)
+    for _ in engine.synthesize(Utterance("həlˈO wˈɜɹld.", neutral)):
+        pass

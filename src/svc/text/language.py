@@ -27,6 +27,12 @@ class Language(StrEnum):
         """Whether its words are written in Latin letters."""
         return self not in (Language.HINDI, Language.JAPANESE, Language.MANDARIN)
 
+    @property
+    def locale(self) -> str:
+        """With its region, as a BCP 47 tag: `en-US`, `hi-IN`."""
+        language, _, region = self.value.partition("-")
+        return f"{language}-{(region or _HOME[language]).upper()}"
+
     @classmethod
     def parse(cls, code: str, base: "Language | None" = None) -> "Language | None":
         """The language that a code or name means, or None; a bare "en" keeps the English of `base`."""
@@ -38,6 +44,9 @@ class Language(StrEnum):
             return base
         return cls.ENGLISH_GB if _BRITISH_REGIONS.intersection(regions) else cls.ENGLISH_US
 
+
+# Whose accent the voices of a language without a region speak in.
+_HOME = {"es": "es", "fr": "fr", "hi": "in", "it": "it", "ja": "jp", "zh": "cn"}
 
 _NAMES = {
     **dict.fromkeys(("en", "eng", "english"), Language.ENGLISH_US),

@@ -1,0 +1,48 @@
+"""Makes docs/configuration.md from the settings class.
+
+python scripts/make_configuration.py
+"""
+
+from pathlib import Path
+
+from pydantic import SecretStr
+from pydantic_core import PydanticUndefined
+
+from svc.settings import Settings
+
+TARGET = Path(__file__).parent.parent / "docs/configuration.md"
+
+_HEAD = """# Configuration
+
+Every setting is an environment variable. `svc serve --host` and `--port` win over theirs. A wrong value stops the
+server at start with a line that names the variable.
+
+| variable | default | meaning |
+|---|---|---|
+"""
+
+# Defaults that depend on the machine.
+_COMPUTED = {
+    "cache_dir": "`~/.cache/svc`",
+    "data_dir": "`~/.local/share/svc`",
+    "threads": "the number of cores",
+}
+
+
+def page() -> str:
+    rows = []
+    for name, field in Settings.model_fields.items():
+        default = _COMPUTED.get(name) or _shown(field.default)
+        meaning = " ".join((field.description or "").split())
+        rows.append(f"| `SVC_{name.upper()}` | {default} | {meaning} |\n")
+    return _HEAD + "".join(rows)
+
+
+def _shown(default: object) -> str:
+    assert default is not PydanticUndefined, "a computed default needs words of its own"
+    assert not isinstance(default, SecretStr)
+    return f"`{default}`" if default not in (None, "") else "none"
+
+
+if __name__ == "__main__":
+    TARGET.write_text(page())

@@ -1,0 +1,77 @@
+"""Stubs of accounts and history, so that the start-up code of migrating clients works. Nothing is metered."""
+
+from typing import Any
+
+from fastapi import APIRouter
+
+from svc.errors import HistoryItemNotFound
+
+# Far away, and still a number that every client's clock can hold: 2100-01-01.
+_NEVER = 4_102_444_800
+_UNLIMITED = 2_147_483_647
+
+_SUBSCRIPTION: dict[str, Any] = {
+    "tier": "self_hosted",
+    "character_count": 0,
+    "character_limit": _UNLIMITED,
+    "max_character_limit_extension": None,
+    "max_credit_limit_extension": "unlimited",
+    "can_extend_character_limit": False,
+    "allowed_to_extend_character_limit": False,
+    "next_character_count_reset_unix": _NEVER,
+    "voice_slots_used": 0,
+    "professional_voice_slots_used": 0,
+    "professional_voice_slots_used_in_workspace": 0,
+    "voice_limit": _UNLIMITED,
+    "max_voice_add_edits": None,
+    "voice_add_edit_counter": 0,
+    "professional_voice_limit": 0,
+    "can_extend_voice_limit": False,
+    "can_use_instant_voice_cloning": True,
+    "can_use_professional_voice_cloning": False,
+    "current_overage": {"amount": "0", "currency": "usd"},
+    "currency": "usd",
+    "status": "active",
+    "billing_period": "monthly_period",
+    "character_refresh_period": "monthly_period",
+}
+_USER: dict[str, Any] = {
+    "user_id": "svc",
+    "workspace_id": "svc",
+    "subscription": _SUBSCRIPTION,
+    "is_new_user": False,
+    "can_use_delayed_payment_methods": False,
+    "is_onboarding_completed": True,
+    "is_onboarding_checklist_completed": True,
+    "created_at": 0,
+    "seat_type": "workspace_admin",
+    "first_name": "svc",
+    "xi_api_key": None,
+}
+
+
+def router() -> APIRouter:
+    router = APIRouter(prefix="/v1", tags=["account"])
+
+    @router.get("/user")
+    async def user() -> dict[str, Any]:
+        """A stub: there are no accounts."""
+        return _USER
+
+    @router.get("/user/subscription")
+    async def subscription() -> dict[str, Any]:
+        """A stub: nothing is counted, and nothing is billed."""
+        return {**_SUBSCRIPTION, "open_invoices": [], "has_open_invoices": False, "next_invoice": None}
+
+    @router.get("/history")
+    async def history() -> dict[str, Any]:
+        """Always empty: what was spoken is not kept."""
+        return {"history": [], "has_more": False, "last_history_item_id": None, "scanned_until": None}
+
+    @router.get("/history/{item_id}")
+    @router.get("/history/{item_id}/audio")
+    @router.delete("/history/{item_id}")
+    async def history_item(item_id: str) -> None:
+        raise HistoryItemNotFound(item_id)
+
+    return router

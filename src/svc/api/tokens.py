@@ -1,0 +1,57 @@
+"""`POST /v1/tokens/ephemeral` and `POST /v1/single-use-token/{token_type}`: what a backend gives to a browser."""
+
+from fastapi import APIRouter, Request, Response
+from pydantic import BaseModel, Field
+
+from svc.api.authentication import principal_of
+from svc.auth.principal import Scope
+from svc.auth.tokens import Tokens
+from svc.errors import UnknownTokenType
+
+_SHORTEST, _DEFAULT, _LONGEST = 30, 300, 600
+
+
+class EphemeralTokenBody(BaseModel):
+    ttl_seconds: int | None = Field(
+        None, description=f"How long the token lives: {_SHORTEST} to {_LONGEST} seconds, by default {_DEFAULT}."
+    )
+
+    def seconds(self) -> int:
+        if self.ttl_seconds is None:
+            return _DEFAULT
+        return min(max(self.ttl_seconds, _SHORTEST), _LONGEST)
+
+
+class EphemeralToken(BaseModel):
+    token: str
+    expires_at: int = Field(description="Seconds since 1970.")
+    scope: str = Field(description="What the token is good for: `tts`.")
+
+
+class SingleUseToken(BaseModel):
+    token: str
+
+
+def router(tokens: Tokens) -> APIRouter:
+    router = APIRouter(prefix="/v1", tags=["tokens"])
+
+    @router.post("/tokens/ephemeral")
+    async def create_ephemeral_token(
+        request: Request, response: Response, body: EphemeralTokenBody | None = None
+    ) -> EphemeralToken:
+        """Makes a token that may speak and see the voices, for a browser. Needs a full API key."""
+        seconds = (body or EphemeralTokenBody()).seconds()
+        token, expires_at = await tokens.ephemeral(principal_of(request), seconds)
+        response.headers["cache-control"] = "no-store"
+        return EphemeralToken(token=token, expires_at=expires_at, scope=Scope.TTS)
+
+    @router.post("/single-use-token/{token_type}")
+    async def create_single_use_token(request: Request, response: Response, token_type: str) -> SingleUseToken:
+        """Makes a token that opens one realtime socket within 15 minutes. Needs a full API key."""
+        if token_type != Scope.TTS_WEBSOCKET:
+            raise UnknownTokenType([Scope.TTS_WEBSOCKET])
+        token = await tokens.single_use(principal_of(request))
+        response.headers["cache-control"] = "no-store"
+        return SingleUseToken(token=token)
+
+    return router

@@ -1,0 +1,63 @@
+"""What the keys table needs besides requests: the time of each key's last use, and the end of old tokens."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from svc.errors import KeysUnavailable
+
+if TYPE_CHECKING:  # SQLAlchemy takes its time to load: whoever has no table need not wait for it
+    from svc.auth.table import KeysTable
+
+log = logging.getLogger(__name__)
+
+_INTERVAL = 60.0
+_BATCH = 1_000
+
+
+class Housekeeping:
+    def __init__(self, table: "KeysTable | None", clock: Callable[[], float]) -> None:
+        self._table = table
+        self._clock = clock
+        self._uses: dict[str, float] = {}
+
+    def note_use(self, key_id: str) -> None:
+        """Remembers, and leaves the writing for later: no request waits for it."""
+        self._uses[key_id] = self._clock()
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Opens the table, keeps it tidy once a minute, and closes it."""
+        if self._table is None:
+            yield
+            return
+        try:
+            await self._table.open()
+        except KeysUnavailable as error:  # every request tries again
+            log.error("the keys table does not answer: %s", error.reason)
+        task = asyncio.create_task(self._run())
+        try:
+            yield
+        finally:
+            task.cancel()
+            await asyncio.wait([task])
+            await self.tidy()
+            await self._table.close()
+
+    async def _run(self) -> None:
+        while True:
+            await asyncio.sleep(_INTERVAL)
+            await self.tidy()
+
+    async def tidy(self) -> None:
+        if self._table is None:
+            return
+        uses, self._uses = self._uses, {}
+        try:
+            await self._table.note_uses(uses)
+            while await self._table.delete_expired_tokens(self._clock(), _BATCH) == _BATCH:
+                pass
+        except KeysUnavailable:
+            self._uses = {**uses, **self._uses}

@@ -1,0 +1,71 @@
+"""The keys table in the database: its columns, and how older ones are brought up to date."""
+
+from sqlalchemy import BigInteger, Column, MetaData, String, Table, text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+KEYS = Table(
+    "svc_keys",
+    MetaData(),
+    Column("id", String, primary_key=True),
+    Column("hash", String, nullable=False, unique=True),
+    Column("kind", String, nullable=False),
+    Column("prefix", String, nullable=False),
+    Column("name", String, nullable=False),
+    Column("scopes", String, nullable=False),
+    # The key that a token was made with: an id of this table, or the name of a static key.
+    Column("minted_by", String),
+    # Times are whole seconds since 1970, which both databases keep alike.
+    Column("created_at", BigInteger, nullable=False),
+    Column("expires_at", BigInteger),
+    Column("revoked_at", BigInteger),
+    Column("consumed_at", BigInteger),
+    Column("last_used_at", BigInteger),
+)
+
+# Each entry leads from one version to the next; entries are added, never changed. While a new release replaces an old
+# one, both work on the same table: so a migration may add, but must not take away what the release before it reads.
+# For two tables in a form of SQL that both databases read, a migration framework would bring more than it takes off.
+MIGRATIONS: tuple[tuple[str, ...], ...] = (
+    (
+        """
+        CREATE TABLE svc_keys (
+            id VARCHAR NOT NULL PRIMARY KEY,
+            hash VARCHAR NOT NULL UNIQUE,
+            kind VARCHAR NOT NULL,
+            prefix VARCHAR NOT NULL,
+            name VARCHAR NOT NULL,
+            scopes VARCHAR NOT NULL,
+            minted_by VARCHAR,
+            created_at BIGINT NOT NULL,
+            expires_at BIGINT,
+            revoked_at BIGINT,
+            consumed_at BIGINT,
+            last_used_at BIGINT
+        )
+        """,
+        "CREATE INDEX svc_keys_expiry ON svc_keys (kind, expires_at)",
+    ),
+)
+
+# Replicas that start together take turns: the second finds the work done.
+_OPENINGS = {
+    "sqlite": ("PRAGMA journal_mode = WAL", "BEGIN IMMEDIATE"),
+    "postgresql": ("BEGIN", "SELECT pg_advisory_xact_lock(7311402958)"),
+}
+
+
+async def migrate(connection: AsyncConnection) -> None:
+    """Brings the schema up to date on a connection that commits by itself: in one transaction, or not at all."""
+    for statement in _OPENINGS[connection.dialect.name]:
+        await connection.execute(text(statement))
+    try:
+        await connection.execute(text("CREATE TABLE IF NOT EXISTS svc_schema (version BIGINT NOT NULL)"))
+        done = await connection.scalar(text("SELECT MAX(version) FROM svc_schema")) or 0
+        for version, statements in enumerate(MIGRATIONS[done:], done + 1):
+            for statement in statements:
+                await connection.execute(text(statement))
+            await connection.execute(text("INSERT INTO svc_schema (version) VALUES (:version)"), {"version": version})
+    except BaseException:
+        await connection.execute(text("ROLLBACK"))
+        raise
+    await connection.execute(text("COMMIT"))

