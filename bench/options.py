@@ -1,0 +1,16 @@
+"""The options that several of the benchmarks share."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+_HERE = Path(__file__).parent
+
+EVAL_HOME = _HERE / ".eval"
+PEERS_HOME = _HERE / ".peers"
+
+EvalHome = Annotated[Path, typer.Option(envvar="EVAL_HOME", help="What `bench/setup.sh eval` made.")]
+PeersHome = Annotated[Path, typer.Option(envvar="PEERS_HOME", help="What `bench/setup.sh peers` made.")]
+Keep = Annotated[Path | None, typer.Option(help="Keep the recordings in this folder.")]
+Output = Annotated[Path | None, typer.Option("--output", "-o", help="Default: docs/benchmarks/<today>.")]

@@ -1,0 +1,93 @@
+"""English: how natural 40 varied sentences sound in four voices, and how many of their words are understood."""
+
+import tempfile
+from pathlib import Path
+from statistics import mean
+from typing import Annotated, Any
+
+import typer
+from rich.progress import track
+
+from bench import options, sentences
+from bench.report import Report
+from bench.studio import Studio
+from bench.worker import Worker
+
+VOICES = ("af_heart", "am_eric", "bf_isabella", "bm_fable")
+MOS_BAR, WER_BAR = 4.5, 0.03
+
+
+def main(
+    voices: Annotated[list[str] | None, typer.Option("--voice", help="May be repeated; default: four voices.")] = None,
+    limit: Annotated[int | None, typer.Option(help="Only the first so many sentences.")] = None,
+    eval_home: options.EvalHome = options.EVAL_HOME,
+    keep: options.Keep = None,
+    output: options.Output = None,
+) -> None:
+    """Mean DistillMOS and the word error rate of Whisper base, for each voice and altogether."""
+    texts = sentences.read("en", limit)
+    with tempfile.TemporaryDirectory() as scratch, Worker.listening(eval_home) as listener:
+        studio, folder = Studio(), keep or Path(scratch)
+        folder.mkdir(parents=True, exist_ok=True)
+        spoken = [(voice, number, text) for voice in voices or VOICES for number, text in enumerate(texts, 1)]
+        heard = [
+            _measure(studio, listener, voice, sentence, folder / f"{voice}-{number:02}.wav")
+            for voice, number, sentence in track(spoken, "listening")
+        ]
+    report = Report(
+        "quality",
+        f"English, {len(texts)} sentences × {len(voices or VOICES)} voices",
+        ["voice", "DistillMOS", "lowest", "word error rate", "plain word error rate", "speech"],
+        figures={"clips": heard},
+    )
+    for voice in voices or VOICES:
+        report.rows.append(_row(voice, [clip for clip in heard if clip["voice"] == voice]))
+    report.rows.append(_row("all", heard))
+    report.figures |= {"mos": _mos(heard), "wer": _wer(heard), "plain_wer": _plain_wer(heard)}
+    report.notes = [
+        f"Bars: DistillMOS at least {MOS_BAR}, word error rate at most {WER_BAR:.0%}. "
+        "The word error rate is over all words, with figures and spellings unified on both sides; the plain one "
+        "is the mean over the sentences with only case, punctuation and whole numbers evened out.",
+        *(
+            f"- {clip['voice']}: “{clip['text']}” was heard as “{clip['heard']}” ({clip['wrong']} wrong)"
+            for clip in heard
+            if clip["wrong"]
+        ),
+    ]
+    report.show()
+    report.save(output)
+
+
+def _measure(studio: Studio, listener: Worker, voice: str, sentence: sentences.Sentence, path: Path) -> dict[str, Any]:
+    seconds = studio.say(sentence.text, voice, path)
+    answer = listener.ask(path=str(path), senses=["mos", "words"], language="en", references=sentence.references)
+    return {"voice": voice, "text": sentence.text, "seconds": round(seconds, 2), **answer}
+
+
+def _mos(clips: list[dict[str, Any]]) -> float:
+    return round(float(mean(clip["mos"] for clip in clips)), 3)
+
+
+def _wer(clips: list[dict[str, Any]]) -> float:
+    return round(float(sum(clip["wrong"] for clip in clips) / sum(clip["length"] for clip in clips)), 4)
+
+
+def _plain_wer(clips: list[dict[str, Any]]) -> float:
+    return round(float(mean(clip["plain_wer"] for clip in clips)), 4)
+
+
+def _row(name: str, clips: list[dict[str, Any]]) -> list[str]:
+    lowest = min(clip["mos"] for clip in clips)
+    seconds = sum(clip["seconds"] for clip in clips)
+    return [
+        name,
+        f"{_mos(clips):.2f}",
+        f"{lowest:.2f}",
+        f"{_wer(clips):.1%}",
+        f"{_plain_wer(clips):.1%}",
+        f"{seconds:.0f} s",
+    ]
+
+
+if __name__ == "__main__":
+    typer.run(main)

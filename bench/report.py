@@ -1,0 +1,72 @@
+"""A table on the screen, and the same with every figure in a folder of the day."""
+
+import json
+import os
+import platform
+import sys
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+_RESULTS = Path(__file__).parent.parent / "docs" / "benchmarks"
+
+
+@dataclass
+class Report:
+    """`rows` are for people; `figures` is everything that was measured."""
+
+    name: str
+    title: str
+    columns: list[str]
+    rows: list[list[str]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    figures: dict[str, Any] = field(default_factory=dict)
+
+    def show(self) -> None:
+        table = Table(*self.columns, title=self.title)
+        for row in self.rows:
+            table.add_row(*row)
+        console = Console(width=None if sys.stdout.isatty() else 140)
+        console.print(table)
+        for note in self.notes:
+            console.print(note, highlight=False, markup=False)
+
+    def save(self, folder: Path | None) -> None:
+        """Writes NAME.md and NAME.json; the default folder is docs/benchmarks/<today>."""
+        now = datetime.now(UTC)
+        folder = folder or _RESULTS / now.date().isoformat()
+        folder.mkdir(parents=True, exist_ok=True)
+        machine = _machine()
+        facts = {"measured": now.isoformat(timespec="seconds"), "machine": machine, **self.figures}
+        (folder / f"{self.name}.json").write_text(json.dumps(facts, indent=1, ensure_ascii=False) + "\n")
+        lines = [
+            f"# {self.title}",
+            "",
+            f"{now:%Y-%m-%d %H:%M} UTC, {', '.join(f'{value} {key}' for key, value in machine.items())}.",
+            "",
+            _markdown(self.columns),
+            _markdown(["---"] * len(self.columns)),
+            *(_markdown(row) for row in self.rows),
+            *(f"\n{note}" for note in self.notes),
+        ]
+        (folder / f"{self.name}.md").write_text("\n".join(lines) + "\n")
+
+
+def _markdown(cells: list[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _machine() -> dict[str, str]:
+    """What the figures depend on; a load above zero before the run means that others were computing too."""
+    return {
+        "cores": str(os.cpu_count()),
+        "processor": platform.machine(),
+        "Python": platform.python_version(),
+        "ONNX Runtime": version("onnxruntime"),
+        "load": " ".join(f"{load:.1f}" for load in os.getloadavg()),
+    }

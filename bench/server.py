@@ -1,0 +1,77 @@
+"""A real server in a process of its own, and the plainest of clients."""
+
+import json
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+_READY_WITHIN = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    pid: int
+    address: str
+
+    def stream(self, voice: str, output_format: str, body: dict[str, Any]) -> Iterator[bytes]:
+        """The parts of a `/stream` answer exactly as the server sent them, which HTTP libraries do not tell."""
+        content = json.dumps(body).encode()
+        place = urlsplit(self.address)
+        head = (
+            f"POST /v1/text-to-speech/{voice}/stream?output_format={output_format} HTTP/1.1\r\n"
+            f"Host: {place.netloc}\r\nContent-Type: application/json\r\nContent-Length: {len(content)}\r\n"
+            "Connection: close\r\n\r\n"
+        )
+        with socket.create_connection((place.hostname, place.port)) as connection:
+            connection.sendall(head.encode() + content)
+            with connection.makefile("rb") as answer:
+                status = answer.readline().decode().strip()
+                while answer.readline().strip():
+                    pass
+                if " 200 " not in status:
+                    raise RuntimeError(f"the server answered {status}")
+                while size := int(answer.readline(), 16):
+                    yield answer.read(size)
+                    answer.readline()
+
+    def resident_megabytes(self) -> float:
+        shown = subprocess.run(["ps", "-o", "rss=", "-p", str(self.pid)], capture_output=True, text=True, check=True)
+        return int(shown.stdout) / 1024
+
+
+@contextmanager
+def running() -> Iterator[Server]:
+    """Starts `svc serve` on a free port, waits until it can speak, and stops it after."""
+    command = [str(Path(sys.executable).parent / "svc"), "serve", "--host", "127.0.0.1", "--port", "0"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        assert process.stdout
+        said = process.stdout.readline()
+        if "http://" not in said:
+            raise SystemExit("svc serve did not start")
+        server = Server(process.pid, said.split()[-1])
+        _wait_until_ready(server.address)
+        yield server
+    finally:
+        process.terminate()
+        process.wait(timeout=30)
+
+
+def _wait_until_ready(address: str) -> None:
+    deadline = time.monotonic() + _READY_WITHIN
+    while time.monotonic() < deadline:
+        try:
+            with urllib.request.urlopen(f"{address}/health"):
+                return
+        except urllib.error.HTTPError:  # 503 while the engine loads
+            time.sleep(0.2)
+    raise SystemExit(f"the engine was not ready within {_READY_WITHIN:.0f} s")

@@ -1,0 +1,131 @@
+"""Speed: real-time factor and first byte of `/stream`, beside kokoro-onnx and Piper in the same run."""
+
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.progress import Progress
+
+from bench import options, sentences, server
+from bench.report import Report
+from bench.worker import Worker
+from svc.engine import weights
+from svc.settings import Settings
+from svc.voices import built_in
+
+VOICE = "af_heart"
+SHORT = "The kettle is on, so sit down and tell me everything."
+# Its first sentence is long and has a first phrase: what is heard first shows where the cut is.
+PARAGRAPH = (
+    "When the storm finally passed, the children ran down to the beach to see what the waves had left behind, and "
+    "they came home with pockets full of shells, green glass and one very surprised crab. Their grandmother looked "
+    "at it for a while. Then she filled the blue bucket with sea water, put on her boots, and walked it back herself."
+)
+FIRST_SENTENCE = PARAGRAPH.split(". ")[0] + "."
+_BYTES_A_SECOND = 2 * 24_000  # of pcm_24000
+
+Measure = dict[str, Any]
+
+
+def main(
+    rounds: Annotated[int, typer.Option(help="How often each engine speaks the short texts.", min=1)] = 7,
+    long_rounds: Annotated[int, typer.Option(help="How often the five-minute text; 0 leaves it out.", min=0)] = 1,
+    peers_home: options.PeersHome = options.PEERS_HOME,
+    output: options.Output = None,
+) -> None:
+    """Medians over rounds in which the engines take turns, so that a busy machine is unfair to none of them."""
+    story = " ".join(sentence.text for sentence in sentences.read("story"))
+    texts = {"sentence": (SHORT, rounds), "paragraph": (PARAGRAPH, rounds), "five minutes": (story, long_rounds)}
+    with tempfile.TemporaryDirectory() as scratch, server.running() as svc, _peers(peers_home, Path(scratch)) as peers:
+        engines: dict[str, Callable[[str], Measure]] = {
+            "svc": lambda text: _streamed(svc, text),
+            "kokoro-onnx": lambda text: peers.ask(engine="kokoro-onnx", text=text),
+            "Piper": lambda text: peers.ask(engine="Piper", text=text),
+        }
+        taken: dict[str, dict[str, list[Measure]]] = {}
+        for speak in engines.values():
+            speak(SHORT)  # the first time pays for what is loaded late
+        first_sentence = _streamed(svc, FIRST_SENTENCE)
+        with Progress() as progress:
+            task = progress.add_task("speaking", total=sum(times for _, times in texts.values()) * len(engines))
+            for name, (text, times) in texts.items():
+                taken[name] = {engine: [] for engine in engines}
+                for _ in range(times):
+                    for engine, speak in engines.items():
+                        taken[name][engine].append(speak(text))
+                        progress.advance(task)
+    report = Report(
+        "speed",
+        f"Speed: median of {rounds} rounds ({long_rounds} of the five-minute text)",
+        ["text", "engine", "speech", "time", "real-time factor", "× svc", "first byte", "× svc", "first part"],
+        figures={"runs": taken, "first_sentence": first_sentence},
+    )
+    for name, by_engine in taken.items():
+        ours = _summary(by_engine["svc"]) if by_engine["svc"] else None
+        for engine, measures in by_engine.items():
+            if ours:
+                report.rows.append([name, engine, *_cells(_summary(measures), ours)])
+    report.notes = [
+        "svc is timed over HTTP (`/stream`, pcm_24000, one client), the others inside their own process, all from "
+        "plain text, with the same int8 weights and voice for svc and kokoro-onnx. The first part is the speech that "
+        "the first byte comes with.",
+        f"The paragraph's first part is {_first_part(taken['paragraph']['svc'][0]):.1f} s of speech; its first "
+        f"sentence is {sum(first_sentence['parts']):.1f} s long.",
+    ]
+    report.show()
+    report.save(output)
+
+
+def _peers(home: Path, scratch: Path) -> Worker:
+    """Gives kokoro-onnx the very weights and voices that svc speaks with."""
+    settings = Settings()
+    model, voices = scratch / "kokoro.onnx", scratch / "voices.npz"
+    model.write_bytes(weights.load(settings.model_dir, settings.model_hub, settings.cache_dir))
+    style = next(voice.style for voice in built_in() if voice.key == VOICE)
+    np.savez(voices, allow_pickle=False, **{VOICE: style[:, None, :]})
+    return Worker(home / "venv/bin/python", "bench.peers", str(model), str(voices), VOICE)
+
+
+def _streamed(svc: server.Server, text: str) -> Measure:
+    began = time.perf_counter()
+    first, parts = 0.0, []
+    for part in svc.stream(VOICE, "pcm_24000", {"text": text}):
+        first = first or time.perf_counter() - began
+        parts.append(len(part) / _BYTES_A_SECOND)
+    return {"first": first, "last": time.perf_counter() - began, "parts": parts}
+
+
+def _first_part(measure: Measure) -> float:
+    first: float = measure["parts"][0]
+    return first
+
+
+def _summary(measures: list[Measure]) -> dict[str, float]:
+    return {
+        "seconds": median(sum(measure["parts"]) for measure in measures),
+        "last": median(measure["last"] for measure in measures),
+        "factor": median(measure["last"] / sum(measure["parts"]) for measure in measures),
+        "first": median(measure["first"] for measure in measures),
+        "first_part": median(_first_part(measure) for measure in measures),
+    }
+
+
+def _cells(one: dict[str, float], ours: dict[str, float]) -> list[str]:
+    return [
+        f"{one['seconds']:.1f} s",
+        f"{one['last']:.2f} s",
+        f"{one['factor']:.3f}",
+        f"{one['factor'] / ours['factor']:.2f}",
+        f"{one['first'] * 1000:.0f} ms",
+        f"{one['first'] / ours['first']:.2f}",
+        f"{one['first_part']:.1f} s",
+    ]
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,41 @@
+"""Speaks into files, through the same pipeline as the server."""
+
+import wave
+from pathlib import Path
+
+from svc.alignment import TimedWord
+from svc.app import create_speech, create_voices
+from svc.audio import formats
+from svc.delivery import VoiceSettings
+from svc.settings import Settings
+from svc.speech import SpeechRequest, clip
+
+
+class Studio:
+    def __init__(self) -> None:
+        settings = Settings()
+        self.voices = create_voices(settings)
+        self._speech = create_speech(settings)
+        self._speech.load()
+        self._format = formats.find("wav_24000")
+
+    def say(
+        self,
+        text: str,
+        voice: str,
+        path: Path,
+        settings: VoiceSettings | None = None,
+        seed: int | None = None,
+    ) -> float:
+        """Speaks the text into the file; the seconds that it lasts."""
+        request = SpeechRequest(text, self.voices.find(voice), settings or VoiceSettings(), seed=seed)
+        self.record(request, path)
+        with wave.open(str(path)) as recording:
+            return float(recording.getnframes() / recording.getframerate())
+
+    def record(self, request: SpeechRequest, path: Path) -> list[TimedWord]:
+        """Speaks into the file; the words with their times."""
+        chunks = list(self._speech.speak(request))
+        *_, whole = clip(chunks, self._format, self._speech.sample_rate, request.text)
+        path.write_bytes(whole.audio)
+        return [timed for chunk in chunks for timed in chunk.words]
