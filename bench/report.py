@@ -13,6 +13,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from svc.settings import Settings
+
 _RESULTS = Path(__file__).parent.parent / "docs" / "benchmarks"
 
 
@@ -62,8 +64,9 @@ def _markdown(cells: list[str]) -> str:
 
 
 def _machine() -> dict[str, str]:
-    """What the figures depend on; a load above zero before the run means that others were computing too."""
+    """What the figures depend on. The load is that at the end of the run: above the cores, others computed too."""
     return {
+        "engine": Settings().engine,
         "cores": str(os.cpu_count()),
         "processor": platform.machine(),
         "Python": platform.python_version(),

@@ -1,6 +1,7 @@
 """A real server in a process of its own, and the plainest of clients."""
 
 import json
+import os
 import socket
 import subprocess
 import sys
@@ -49,10 +50,11 @@ class Server:
 
 
 @contextmanager
-def running() -> Iterator[Server]:
+def running(engine: str | None = None) -> Iterator[Server]:
     """Starts `svc serve` on a free port, waits until it can speak, and stops it after."""
+    environment = {**os.environ, "SVC_ENGINE": engine} if engine else None
     command = [str(Path(sys.executable).parent / "svc"), "serve", "--host", "127.0.0.1", "--port", "0"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment)
     try:
         assert process.stdout
         said = process.stdout.readline()

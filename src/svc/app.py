@@ -89,7 +89,9 @@ def create_app(settings: Settings, pipeline: Speech | None = None, clock: Callab
             yield
         await scheduler.close()
 
-    app = FastAPI(title="svc", version=__version__, lifespan=lifespan, strict_content_type=False)
+    app = FastAPI(
+        title="svc", version=__version__, lifespan=lifespan, strict_content_type=False, responses=errors.RESPONSES
+    )
     voices = create_voices(settings)
     voice_settings = VoiceSettingsStore(settings.data_dir)
     app.include_router(health.router(scheduler))

@@ -71,14 +71,16 @@ class Voices:
             **{voice.name.lower(): voice for voice in self._voices.values()},
         }
         self._strict = strict
+        self._elsewhere = {} if strict else _KNOWN_ELSEWHERE
         self.default = self.find(default)
 
     def __iter__(self) -> Iterator[Voice]:
         return iter(self._voices.values())
 
     def find(self, voice_id: str) -> Voice:
-        """The voice of that id or name."""
-        voice = self._voices.get(voice_id) or self._by_name.get(voice_id.lower())
+        """The voice of that id or name; unless strict, also one that stands in for a well-known id."""
+        known = self._elsewhere.get(voice_id, voice_id)
+        voice = self._voices.get(known) or self._by_name.get(known.lower())
         if voice is None:
             raise VoiceNotFound(voice_id)
         return voice
@@ -90,7 +92,7 @@ class Voices:
         except VoiceNotFound:
             if self._strict:
                 raise
-        return self._by_name.get(_KNOWN_ELSEWHERE.get(voice_id, ""), self.default)
+            return self.default
 
 
 def built_in() -> list[Voice]:

@@ -102,11 +102,11 @@ def _is_speaking(method: str, path: str) -> bool:
 
 
 def header_credential(connection: HTTPConnection) -> str | None:
-    """`Authorization: Bearer …`, or else `xi-api-key`."""
+    """`xi-api-key`, which only a client of this API sends, or else `Authorization: Bearer …`."""
+    if key := _header(connection, "xi-api-key"):
+        return key
     scheme, _, credential = _header(connection, "authorization").partition(" ")
-    if scheme.lower() == "bearer" and credential.strip():
-        return credential.strip()
-    return _header(connection, "xi-api-key") or None
+    return (credential.strip() or None) if scheme.lower() == "bearer" else None
 
 
 def _header(connection: HTTPConnection, name: str) -> str:

@@ -3,7 +3,15 @@
 from fastapi import FastAPI
 from starlette.middleware.cors import CORSMiddleware
 
-_EXPOSED = ["request-id", "x-request-id", "character-cost", "history-item-id", "x-svc-voice", "x-svc-model"]
+_EXPOSED = [
+    "request-id",
+    "x-request-id",
+    "x-trace-id",
+    "character-cost",
+    "history-item-id",
+    "x-svc-voice",
+    "x-svc-model",
+]
 _THIS_MACHINE = r"https?://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?"
 
 

@@ -1,10 +1,12 @@
 """Every error in one shape: `{"detail": {"status": …, "message": …}}`, or the validation list for a 422."""
 
 import logging
+from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -49,6 +51,23 @@ async def _http(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
     name = _STATUS_NAMES.get(error.status_code, "bad_request" if error.status_code < 500 else "internal_error")
     return _envelope(error.status_code, name, str(error.detail), dict(error.headers or {}))
+
+
+class Detail(BaseModel):
+    status: str
+    message: str
+
+
+class ErrorShape(BaseModel):
+    """Every error but a 422."""
+
+    detail: Detail
+
+
+# For the OpenAPI document: what any path may answer.
+RESPONSES: dict[int | str, dict[str, Any]] = {
+    status: {"model": ErrorShape} for status in (400, 401, 404, 408, 413, 415, 429, 500, 501, 503)
+}
 
 
 class _Unexpected:

@@ -9,6 +9,7 @@ from svc.scheduler import Scheduler
 def router(scheduler: Scheduler) -> APIRouter:
     router = APIRouter(tags=["operations"])
 
+    @router.head("/health", include_in_schema=False)
     @router.get("/health")
     async def health(response: Response) -> dict[str, str]:
         """200 `ready` once the engine is loaded; 503 with the reason before that, or when it could not be."""

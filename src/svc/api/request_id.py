@@ -1,4 +1,4 @@
-"""Every response carries an id of its request: clients chain it, and the log names it."""
+"""Every response carries an id of its request, under the names that clients look for; the log names it, too."""
 
 from uuid import uuid4
 
@@ -25,7 +25,7 @@ class RequestId:
         async def send_with_id(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                headers["request-id"] = headers["x-request-id"] = request_id
+                headers["request-id"] = headers["x-request-id"] = headers["x-trace-id"] = request_id
             await send(message)
 
         await self._app(scope, receive, send_with_id)

