@@ -1,5 +1,6 @@
 """What a language other than English needs to say numbers, dates, times, money and units."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -26,7 +27,7 @@ class Currency:
     cent: Noun | None
 
 
-class Grammar:
+class Grammar(ABC):
     """How a language says what is written in digits and signs; each language overrides what differs."""
 
     decimal_mark = ","
@@ -50,16 +51,17 @@ class Grammar:
     fractions: ClassVar[Mapping[str, str]] = MappingProxyType({})
     operators: ClassVar[Mapping[str, str]]
 
+    @abstractmethod
     def cardinal(self, number: int, *, feminine: bool = False) -> str:
         """A number that counts nothing in particular."""
-        raise NotImplementedError
 
     def counting(self, number: int, *, feminine: bool) -> str:
         """A number before the noun that it counts."""
         return self.cardinal(number, feminine=feminine)
 
+    @abstractmethod
     def ordinal(self, number: int, *, feminine: bool) -> str:
-        raise NotImplementedError
+        """A number's place in a row."""
 
     def digits(self, written: str) -> str:
         return " ".join(self.cardinal(int(digit)) for digit in written if digit.isdecimal())
@@ -114,8 +116,10 @@ class Grammar:
     def percentage(self, number: str) -> str:
         return f"{number} {self.percent}"
 
+    @abstractmethod
     def date(self, day: int, month: int, year: int | None) -> str:
-        raise NotImplementedError
+        """A day of a month."""
 
+    @abstractmethod
     def clock(self, hour: int, minute: int) -> str:
-        raise NotImplementedError
+        """A time of day."""

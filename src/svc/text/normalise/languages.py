@@ -1,10 +1,12 @@
 """The rules of each language."""
 
+from collections.abc import Callable
 from functools import cache
 
 from svc.text.language import Language
 from svc.text.normalise.english import language as english
 from svc.text.normalise.french import French
+from svc.text.normalise.grammar import Grammar
 from svc.text.normalise.hindi import Hindi
 from svc.text.normalise.italian import Italian
 from svc.text.normalise.japanese import Japanese
@@ -14,7 +16,7 @@ from svc.text.normalise.portuguese import Portuguese
 from svc.text.normalise.rules import Rule
 from svc.text.normalise.spanish import Spanish
 
-GRAMMARS = {
+GRAMMARS: dict[Language, Callable[[], Grammar]] = {
     Language.SPANISH: Spanish,
     Language.FRENCH: French,
     Language.HINDI: Hindi,
