@@ -6,6 +6,8 @@ import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import av
@@ -93,14 +95,28 @@ def test_version_and_help() -> None:
     assert all(command in _run("--help").stdout for command in (b"say", b"serve", b"voices", b"bench"))
 
 
-def test_serve_prints_its_address_and_stops_cleanly() -> None:
-    environment = {**os.environ, "SVC_ENGINE": "fake"}
+@contextmanager
+def _serving(**variables: str) -> Iterator[str]:
+    """The address that `svc serve` prints, while it runs."""
+    environment = {**os.environ, "SVC_ENGINE": "fake", **variables}
     with subprocess.Popen([SVC, "serve", "--port", "0"], stdout=subprocess.PIPE, env=environment, text=True) as server:
         assert server.stdout is not None
-        address = server.stdout.readline().split()[-1]
-        assert httpx.get(f"{address}/health").status_code in (200, 503)
+        yield server.stdout.readline().split()[-1]
         server.send_signal(signal.SIGTERM)
         assert server.wait(timeout=60) in (0, -signal.SIGTERM)
+
+
+def test_serve_prints_its_address_and_stops_cleanly() -> None:
+    with _serving() as address:
+        assert httpx.get(f"{address}/health").status_code in (200, 503)
+
+
+@pytest.mark.parametrize(("trusted", "scheme"), [("127.0.0.1", "https"), ("192.0.2.1", "http")])
+def test_links_follow_a_trusted_proxy(trusted: str, scheme: str) -> None:
+    headers = {"x-forwarded-proto": "https", "host": "speech.example.com"}
+    with _serving(SVC_TRUSTED_PROXIES=trusted) as address:
+        voice = httpx.get(f"{address}/v1/voices/af_heart", headers=headers).json()
+    assert voice["preview_url"].startswith(f"{scheme}://speech.example.com/previews/")
 
 
 def test_serve_on_a_port_in_use() -> None:

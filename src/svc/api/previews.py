@@ -2,6 +2,7 @@
 
 from contextlib import aclosing
 from pathlib import Path
+from uuid import uuid4
 
 from fastapi import APIRouter, Response
 
@@ -47,7 +48,8 @@ def router(speech: Speech, scheduler: Scheduler, voices: Voices, cache: Path) ->
 
 
 def _keep(file: Path, audio: bytes) -> None:
+    """Beside its place first, under a name of its own: two may be making the same one."""
     file.parent.mkdir(parents=True, exist_ok=True)
-    beside = file.with_suffix(".new")
+    beside = file.with_suffix(f".{uuid4().hex}")
     beside.write_bytes(audio)
     beside.replace(file)

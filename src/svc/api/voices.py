@@ -1,5 +1,6 @@
 """`GET /v1/voices`, `GET /v2/voices` and what hangs below them: who can speak, and with which settings."""
 
+import asyncio
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
@@ -165,7 +166,8 @@ def router(voices: Voices, settings: VoiceSettingsStore) -> APIRouter:
     async def edit_voice_settings(voice_id: str, body: VoiceSettingsBody) -> Done:
         """Changes the settings of one voice; what is missing stays as it is."""
         voice = voices.find(voice_id)
-        settings.set(voice.voice_id, body.over(settings.get(voice.voice_id)).clamped())
+        changed = body.over(settings.get(voice.voice_id)).clamped()
+        await asyncio.to_thread(settings.set, voice.voice_id, changed)
         return Done()
 
     return router
