@@ -1,23 +1,25 @@
-"""Hindi by its consonants: Whisper base writes it now in Devanagari, now in Urdu letters, which leave vowels out."""
+"""Hindi by its consonants: Whisper base writes it in Devanagari, Urdu or Latin letters, and Urdu leaves vowels out."""
+
+import re
 
 # Aspirates, retroflexes and borrowed sounds fall together with their plain neighbours, since spellings differ; what
 # either script writes for vowels as well (य, व, ی, و) is left out with the vowels.
 _LETTERS = {
-    "k": "कखکكقخ",
-    "g": "गघگغ",
-    "c": "चछچ",
-    "j": "जझجزذضظژ",
-    "t": "टठतथتٹطة",
-    "d": "डढदधدڈ",
-    "r": "रرڑ",
-    "n": "नणङञن",
-    "p": "पफپف",
-    "b": "बभب",
-    "m": "मم",
-    "l": "लل",
-    "s": "सسصث",
-    "š": "शषش",
-    "h": "हہهحۃ",
+    "k": "कखکكقخkq",
+    "g": "गघگغg",
+    "c": "चछچc",
+    "j": "जझجزذضظژjz",
+    "t": "टठतथتٹطةt",
+    "d": "डढदधدڈd",
+    "r": "रرڑr",
+    "n": "नणङञنn",
+    "p": "पफپفpf",
+    "b": "बभبb",
+    "m": "मمm",
+    "l": "लلl",
+    "s": "सسصثs",
+    "š": "शषشš",
+    "h": "हہهحۃh",
     **{digit: digit + deva for digit, deva in zip("0123456789", "०१२३४५६७८९", strict=True)},
 }
 _NUKTA, _ANUSVARA = "़", "ं"
@@ -27,7 +29,8 @@ _SOUNDS = {letter: sound for sound, letters in _LETTERS.items() for letter in le
 
 
 def consonants(text: str) -> str:
-    """The consonants and digits of a text in either script; other letters stand for themselves."""
+    """The consonants and digits of a text in any of the three scripts."""
+    text = re.sub(r"([kgcjtdbp])h", r"\1", text.replace("sh", "š"))
     sounds = []
     for place, letter in enumerate(text):
         following = text[place + 1 : place + 2]
@@ -37,5 +40,5 @@ def consonants(text: str) -> str:
             # Within a word Urdu writes it as an n, at the end hardly at all.
             sounds.append("n" if following in _SOUNDS else "")
         else:
-            sounds.append(_SOUNDS.get(letter, letter if letter.isascii() and letter.isalpha() else ""))
+            sounds.append(_SOUNDS.get(letter, ""))
     return "".join(sounds)

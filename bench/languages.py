@@ -38,34 +38,39 @@ def main(
     output: options.Output = None,
 ) -> None:
     """The word error rate (Hindi, Japanese and Mandarin: character error rate) and DistillMOS for each language."""
-    report = Report(
-        "languages",
-        "What Whisper base understands in each language",
-        ["language", "voice", "sentences", "measure", "error rate", "sentences heard perfectly", "DistillMOS"],
-    )
     clips: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as scratch, Worker.listening(eval_home) as listener:
         studio, folder = Studio(), keep or Path(scratch)
         folder.mkdir(parents=True, exist_ok=True)
         for language in track(languages or list(Language), "listening"):
-            spoken = [
+            clips += [
                 _measure(studio, listener, language, sentence, folder / f"{language}-{number:02}.wav")
                 for number, sentence in enumerate(sentences.read(language, limit), 1)
             ]
-            report.rows.append(_row(language, spoken))
-            clips += spoken
+    report = _report(clips)
+    report.show()
+    report.save(output)
+
+
+def _report(clips: list[dict[str, Any]]) -> Report:
+    report = Report(
+        "languages",
+        "What Whisper base understands in each language",
+        ["language", "voice", "sentences", "measure", "error rate", "sentences heard perfectly", "DistillMOS"],
+    )
+    for language in dict.fromkeys(clip["language"] for clip in clips):
+        report.rows.append(_row(Language(language), [clip for clip in clips if clip["language"] == language]))
     report.figures["clips"] = clips
     report.notes = [
         "Figures are unified on both sides; Japanese is compared by its sound (kana), Mandarin in simplified "
-        "characters, Hindi by its consonants, since Whisper writes most of it in Urdu letters.",
+        "characters, Hindi by its consonants, since Whisper writes it in Urdu letters as a rule.",
         *(
             f"- {clip['language']}: “{clip['text']}” was heard as “{clip['heard']}” ({clip['wrong']} wrong)"
             for clip in clips
             if clip["wrong"]
         ),
     ]
-    report.show()
-    report.save(output)
+    return report
 
 
 def _measure(

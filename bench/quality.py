@@ -34,28 +34,34 @@ def main(
             _measure(studio, listener, voice, sentence, folder / f"{voice}-{number:02}.wav")
             for voice, number, sentence in track(spoken, "listening")
         ]
+    report = _report(heard)
+    report.show()
+    report.save(output)
+
+
+def _report(clips: list[dict[str, Any]]) -> Report:
+    voices = list(dict.fromkeys(clip["voice"] for clip in clips))
     report = Report(
         "quality",
-        f"English, {len(texts)} sentences × {len(voices or VOICES)} voices",
+        f"English, {len(clips) // len(voices)} sentences × {len(voices)} voices",
         ["voice", "DistillMOS", "lowest", "word error rate", "plain word error rate", "speech"],
-        figures={"clips": heard},
+        figures={"clips": clips},
     )
-    for voice in voices or VOICES:
-        report.rows.append(_row(voice, [clip for clip in heard if clip["voice"] == voice]))
-    report.rows.append(_row("all", heard))
-    report.figures |= {"mos": _mos(heard), "wer": _wer(heard), "plain_wer": _plain_wer(heard)}
+    for voice in voices:
+        report.rows.append(_row(voice, [clip for clip in clips if clip["voice"] == voice]))
+    report.rows.append(_row("all", clips))
+    report.figures |= {"mos": _mos(clips), "wer": _wer(clips), "plain_wer": _plain_wer(clips)}
     report.notes = [
         f"Bars: DistillMOS at least {MOS_BAR}, word error rate at most {WER_BAR:.0%}. "
         "The word error rate is over all words, with figures and spellings unified on both sides; the plain one "
         "is the mean over the sentences with only case, punctuation and whole numbers evened out.",
         *(
             f"- {clip['voice']}: “{clip['text']}” was heard as “{clip['heard']}” ({clip['wrong']} wrong)"
-            for clip in heard
+            for clip in clips
             if clip["wrong"]
         ),
     ]
-    report.show()
-    report.save(output)
+    return report
 
 
 def _measure(studio: Studio, listener: Worker, voice: str, sentence: sentences.Sentence, path: Path) -> dict[str, Any]:

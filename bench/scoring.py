@@ -56,8 +56,8 @@ def _english_normaliser() -> Callable[[str], str]:
 
 def _english(text: str) -> str:
     # "3:15" and "3.15" are said as "three fifteen", which the normaliser writes as "315"; money has its own rule.
-    text = re.sub(r"(?<![$£\d])(\d{1,2})[:.](\d\d)\b", r"\1\2", text)
-    text = re.sub(r"\b([ap])\.?m\b\.?", r"\1 m", text)
+    text = re.sub(r"(?<![$£\d])(\d{1,2})[:.](\d\d)(?!\d)", r"\1\2", text)
+    text = re.sub(r"(?<![a-z]) ?([ap])\.?m\b\.?", r" \1 m", text)
     return re.sub(r"(?<=\d) (?=\d)", "", _english_normaliser()(text))
 
 

@@ -87,6 +87,33 @@ def test_speed_changes_duration(say: Say) -> None:
     assert fast < 0.93 * plain
 
 
+def _melody(samples: Samples) -> float:
+    """How far the pitch swings, in semitones: its standard deviation over the clearly voiced frames."""
+    window = np.hanning(1200)
+    frames = np.lib.stride_tricks.sliding_window_view(samples, 1200)[::240]
+    frames = frames[np.abs(frames).max(axis=1) > 0.15 * np.abs(samples).max()]
+    spectrum = np.abs(np.fft.rfft((frames - frames.mean(axis=1, keepdims=True)) * window, 4096)) ** 2
+    spectrum[:, 170:] = 0  # above 1 kHz there are formants rather than pitch
+    tapering = np.fft.irfft(np.abs(np.fft.rfft(window, 4096)) ** 2)[:400]
+    correlation = np.fft.irfft(spectrum)[:, :400] / tapering
+    lags = correlation[:, 60:] / correlation[:, :1]  # from 400 down to 60 Hz
+    voiced = lags.max(axis=1) > 0.7
+    pitch = 24_000 / (60 + lags[voiced].argmax(axis=1))
+    middle = np.median(pitch)
+    octave_errors = (pitch < middle / 1.8) | (pitch > middle * 1.8)
+    return float(np.std(12 * np.log2(pitch[~octave_errors])))
+
+
+def test_stability_and_style_change_the_melody(say: Say) -> None:
+    def melody(**sliders: float) -> float:
+        text = "Nobody knows what really happened on that island, and maybe nobody ever will."
+        return _melody(say(text, "am_michael", settings=VoiceSettings(**sliders)))  # type: ignore[arg-type]
+
+    lively, plain, calm = (melody(stability=value) for value in (0.0, 0.5, 1.0))
+    assert lively > plain > calm
+    assert melody(style=1.0) > melody(style=0.5) > plain
+
+
 def test_words_are_timed_through_the_whole_text(speech: Speech, voices: Voices) -> None:
     text = "First a phrase, then another one, and a last. And a new sentence."
     chunks = list(speech.speak(SpeechRequest(text, voices.default)))
