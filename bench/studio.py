@@ -38,4 +38,4 @@ class Studio:
         chunks = list(self._speech.speak(request))
         *_, whole = clip(chunks, self._format, self._speech.sample_rate, request.text)
         path.write_bytes(whole.audio)
-        return [timed for chunk in chunks for timed in chunk.words]
+        return [timed for chunk in chunks for timed in chunk.heard.words]

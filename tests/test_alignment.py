@@ -31,7 +31,7 @@ def _assert_sound(alignment: Alignment, seconds: float) -> None:
     [
         ("I paid $5 for it.", "I paid five dollars for it."),
         ("Dr. Fox <break time='1s'/> left, at 3:30 pm.", "Doctor Fox  left, at three thirty p.m."),
-        ("  spaced   out \n\n paragraphs 😀 ", "spaced   out \n\n paragraphs"),
+        ("  spaced   out \n\n paragraphs 😀 ", "spaced   out \n\n paragraphs "),
         ("你好，世界。", "你好，世界。"),
     ],
 )

@@ -19,7 +19,7 @@ class TimedWord:
 
 @dataclass(frozen=True, slots=True)
 class Alignment:
-    """Characters with their times: each begins where the one before it ends."""
+    """Characters with their times: each begins where the one before it ends, or later."""
 
     characters: list[str] = field(default_factory=list)
     starts: list[float] = field(default_factory=list)
@@ -43,17 +43,27 @@ class Alignment:
             self.ends.append(end if index == len(text) - 1 else start + (index + 1) * share)
 
 
-def timed_words(phrase: Phrase, timings: Sequence[Timing], since: float) -> tuple[TimedWord, ...]:
-    """The words of a phrase whose phonemes these are; the phrase began `since` seconds ago."""
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """The words that are heard in a stretch of sound, and how far in the caller's text one is at its end."""
+
+    words: tuple[TimedWord, ...] = ()
+    position: int = 0
+
+
+def progress(phrase: Phrase, timings: Sequence[Timing], since: float) -> Progress:
+    """What is heard where these phonemes of a phrase are; the phrase began `since` seconds ago."""
     times = {timing.phoneme: timing for timing in timings}
-    words = []
-    position = 0
-    for word in phrase.words:
-        sounds = [times[index] for index in range(position, position + len(word.phonemes)) if index in times]
-        position += len(word.sound)
+    words: list[TimedWord] = []
+    nexts = [*(word.start for word in phrase.words[1:]), phrase.end]
+    place = position = 0
+    for word, following in zip(phrase.words, nexts, strict=False):
+        sounds = [times[index] for index in range(place, place + len(word.phonemes)) if index in times]
+        place += len(word.sound)
         if sounds:
             words.append(TimedWord(word, since + sounds[0].start, since + sounds[-1].end))
-    return tuple(words)
+            position = following
+    return Progress(tuple(words), position)
 
 
 class Aligner:
@@ -63,40 +73,44 @@ class Aligner:
     (spaces, tags, emoji) fills the time between its neighbours.
     """
 
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._told = 0  # characters of the text
+    def __init__(self) -> None:
+        self._untold = ""  # what was read of the caller's text and not yet told
+        self._told = 0  # characters
         self._until = 0.0  # seconds, when the last of them ends
-        self._spoken_until = 0.0
-        self._owed = ""  # what was read after the last word, told with the next
 
-    def original(self, words: Iterable[TimedWord]) -> Alignment:
-        """The caller's characters up to the last of these words."""
+    def read(self, text: str) -> None:
+        """Adds to the caller's text."""
+        self._untold += text
+
+    def original(self, heard: Progress, until: float) -> Alignment:
+        """The caller's characters that are heard up to `until`, with what follows the last word."""
         alignment = Alignment()
-        for start, end, begins, ends in _stretches(words):
+        for start, end, begins, ends in _stretches(heard.words):
             begins = max(begins, self._until)
-            self._tell(alignment, start, self._until, begins)
-            self._tell(alignment, end, begins, max(begins, ends))
+            self._tell(alignment, start, begins)
+            self._tell(alignment, end, max(begins, ends))
+        self._tell(alignment, heard.position, max(until, self._until))
         return alignment
 
-    def normalized(self, words: Iterable[TimedWord]) -> Alignment:
-        """These words as they were read, with the spaces before them."""
+    def normalized(self, heard: Progress, until: float) -> Alignment:
+        """The words as they were read, with the spaces after them."""
         alignment = Alignment()
-        for timed in words:
-            alignment.add(self._owed, self._spoken_until, timed.start)
+        ends = [*(timed.start for timed in heard.words[1:]), until]
+        for timed, end in zip(heard.words, ends, strict=False):
             alignment.add(timed.word.spoken, timed.start, timed.end)
-            self._spoken_until, self._owed = timed.end, timed.word.tail
+            alignment.add(timed.word.tail, timed.end, max(timed.end, end))
         return alignment
 
-    def rest(self, seconds: float) -> Alignment:
-        """The caller's characters after the last word, up to the end of the sound."""
-        alignment = Alignment()
-        self._tell(alignment, len(self._text), self._until, max(seconds, self._until))
-        return alignment
+    def rest(self, until: float) -> Alignment:
+        """The caller's characters that are left, up to the end of the sound."""
+        return self.original(Progress((), self._told + len(self._untold)), until)
 
-    def _tell(self, alignment: Alignment, position: int, begins: float, ends: float) -> None:
-        if position > self._told:
-            alignment.add(self._text[self._told : position], begins, ends)
+    def _tell(self, alignment: Alignment, position: int, ends: float) -> None:
+        """Tells the characters up to a position, from where the last one ended."""
+        count = position - self._told
+        if count > 0:
+            alignment.add(self._untold[:count], self._until, ends)
+            self._untold = self._untold[count:]
             self._told, self._until = position, ends
 
 

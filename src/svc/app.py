@@ -17,6 +17,7 @@ from svc.api import (
     health,
     models,
     previews,
+    realtime,
     request_id,
     speech,
     tokens,
@@ -32,6 +33,8 @@ from svc.engine.fake import FakeEngine
 from svc.engine.kokoro import KokoroEngine
 from svc.engine.protocol import Engine
 from svc.engine.turbo import TurboEngine
+from svc.realtime.session import Desk
+from svc.realtime.sockets import Sockets
 from svc.scheduler import Scheduler
 from svc.settings import Settings
 from svc.speech import Speech
@@ -81,12 +84,15 @@ def create_app(settings: Settings, pipeline: Speech | None = None, clock: Callab
         note_use=housekeeping.note_use,
     )
 
+    sockets = Sockets(settings.max_sockets)
+
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         warn_if_exposed(settings.host, verifier.open)
         scheduler.start()
         async with housekeeping.running():
             yield
+        await sockets.close(settings.shutdown_seconds)
         await scheduler.close()
 
     app = FastAPI(
@@ -96,6 +102,9 @@ def create_app(settings: Settings, pipeline: Speech | None = None, clock: Callab
     voice_settings = VoiceSettingsStore(settings.data_dir)
     app.include_router(health.router(scheduler))
     app.include_router(speech.router(pipeline, scheduler, voices, voice_settings, settings.max_characters))
+    desk = Desk(pipeline, scheduler, voice_settings, verifier, settings.max_characters)
+    origins = cors.Origins(_list(settings.cors_origins), verifier.open)
+    app.include_router(realtime.router(desk, sockets, voices, origins))
     app.include_router(voices_api.router(voices, voice_settings))
     app.include_router(previews.router(pipeline, scheduler, voices, settings.cache_dir / "previews"))
     app.include_router(models.router(_list(settings.model_aliases), settings.max_characters))
@@ -105,8 +114,9 @@ def create_app(settings: Settings, pipeline: Speech | None = None, clock: Callab
     content.install(app, settings.max_body_bytes, settings.max_body_seconds)
     authentication.install(app, verifier)
     errors.install(app)
-    cors.install(app, _list(settings.cors_origins), verifier.open)
+    cors.install(app, origins)
     request_id.install(app)
+    app.state.sockets = sockets  # for the server, which has to close them before it cuts connections off
     return app
 
 

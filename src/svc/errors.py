@@ -4,18 +4,27 @@
     ├── InvalidOutputFormat   400  invalid_output_format
     ├── TextTooLong           400  max_character_limit_exceeded
     ├── UnknownTokenType      400  unknown_token_type
+    ├── InvalidMessage        400  invalid_input_message
+    ├── BinaryMessage         400  invalid_input_message
+    ├── TooManyContexts       400  too_many_contexts
     ├── MissingApiKey         401  missing_api_key
     ├── InvalidApiKey         401  invalid_api_key
     ├── InsufficientScope     401  insufficient_scope
+    ├── ForeignPage           403  origin_not_allowed
     ├── VoiceNotFound         404  voice_not_found
     ├── HistoryItemNotFound   404  history_item_not_found
     ├── BodyTimeout           408  request_timeout
+    ├── InputTimeout          408  input_timeout_exceeded
     ├── BodyTooLarge          413  request_too_large
+    ├── MessageTooLarge       413  message_too_large
     ├── UnsupportedMediaType  415  unsupported_media_type
     ├── Busy                  429  system_busy
+    ├── TooManySockets        429  system_busy
+    ├── InternalError         500  internal_error
     ├── NotSupported          501  not_supported
     ├── KeysUnavailable       503  keys_unavailable
     ├── ModelLoading          503  model_loading
+    ├── ShuttingDown          503  shutting_down
     └── EngineUnavailable     503  engine_unavailable
 
 A request that does not fit the schema is a 422 with a validation-detail array; pydantic makes that one.
@@ -34,6 +43,11 @@ class SvcError(Exception):
     @property
     def message(self) -> str:
         return str(self)
+
+    @property
+    def close_code(self) -> int:
+        """What closes a socket for it: 1008 is the client's fault, 1011 the server's, 1013 nobody's for long."""
+        return {500: 1011, 429: 1013, 503: 1013}.get(self.http_status, 1008)
 
 
 class InvalidOutputFormat(SvcError):
@@ -63,6 +77,31 @@ class UnknownTokenType(SvcError):
         super().__init__(f"This server makes no tokens of that type. Valid types: {', '.join(valid)}.")
 
 
+class InvalidMessage(SvcError):
+    http_status = 400
+    status = "invalid_input_message"
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(f"The message was not understood: {problem[:200]}.")
+
+
+class BinaryMessage(SvcError):
+    http_status = 400
+    status = "invalid_input_message"
+    close_code = 1003
+
+    def __init__(self) -> None:
+        super().__init__("The message was not understood: it is binary. Send JSON in text frames.")
+
+
+class TooManyContexts(SvcError):
+    http_status = 400
+    status = "too_many_contexts"
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(f"There are {limit} open contexts on this socket already. Close one first.")
+
+
 class MissingApiKey(SvcError):
     http_status = 401
     status = "missing_api_key"
@@ -85,6 +124,14 @@ class InsufficientScope(SvcError):
 
     def __init__(self) -> None:
         super().__init__("This credential may only speak and look at voices. The request needs a full API key.")
+
+
+class ForeignPage(SvcError):
+    http_status = 403
+    status = "origin_not_allowed"
+
+    def __init__(self) -> None:
+        super().__init__("Pages of this origin may not use this server. Name it in SVC_CORS_ORIGINS to allow it.")
 
 
 class VoiceNotFound(SvcError):
@@ -111,20 +158,37 @@ class BodyTimeout(SvcError):
         super().__init__(f"The request's body did not arrive within {seconds:g} seconds.")
 
 
+class InputTimeout(SvcError):
+    http_status = 408
+    status = "input_timeout_exceeded"
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"Nothing was received for {seconds:g} seconds (inactivity_timeout).")
+
+
 class BodyTooLarge(SvcError):
     http_status = 413
     status = "request_too_large"
 
+    def __init__(self, limit: int, setting: str = "SVC_MAX_BODY_BYTES") -> None:
+        super().__init__(f"The request's body is larger than {limit} bytes ({setting}).")
+
+
+class MessageTooLarge(SvcError):
+    http_status = 413
+    status = "message_too_large"
+    close_code = 1009
+
     def __init__(self, limit: int) -> None:
-        super().__init__(f"The request's body is larger than {limit} bytes (SVC_MAX_BODY_BYTES).")
+        super().__init__(f"The message is larger than {limit} characters. Send the text in several messages.")
 
 
 class UnsupportedMediaType(SvcError):
     http_status = 415
     status = "unsupported_media_type"
 
-    def __init__(self, content_type: str) -> None:
-        super().__init__(f"Send JSON (Content-Type: application/json), not {content_type[:60]}.")
+    def __init__(self, content_type: str, wanted: str = "JSON (Content-Type: application/json)") -> None:
+        super().__init__(f"Send {wanted}, not {content_type[:60]}.")
 
 
 class Busy(SvcError):
@@ -134,6 +198,20 @@ class Busy(SvcError):
 
     def __init__(self, limit: int) -> None:
         super().__init__(f"The server is already speaking {limit} texts at once. Try again in a moment.")
+
+
+class TooManySockets(SvcError):
+    http_status = 429
+    status = "system_busy"
+    retry_after = 1
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(f"There are {limit} open sockets already (SVC_MAX_SOCKETS). Try again in a moment.")
+
+
+class InternalError(SvcError):
+    def __init__(self) -> None:
+        super().__init__("Something went wrong. The server's log tells more.")
 
 
 class NotSupported(SvcError):
@@ -160,6 +238,15 @@ class ModelLoading(SvcError):
 
     def __init__(self) -> None:
         super().__init__("The engine is still warming up. Try again in a few seconds.")
+
+
+class ShuttingDown(SvcError):
+    http_status = 503
+    status = "shutting_down"
+    retry_after = 2
+
+    def __init__(self) -> None:
+        super().__init__("The server is shutting down. Connect again in a few seconds.")
 
 
 class EngineUnavailable(SvcError):

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import aclosing
 from typing import TypeVar
 
 from svc.errors import Busy, EngineUnavailable, ModelLoading, SvcError
@@ -42,11 +43,20 @@ class Scheduler:
             raise (error if isinstance(error, SvcError) else EngineUnavailable(f"The engine did not start: {error}"))
 
     async def stream(self, work: Generator[T]) -> AsyncGenerator[T]:
-        """The items of `work`, each made in a turn of its own; closing this stops the work within a step."""
+        """The items of `work`, if there is a place for one more stream."""
         self.require_ready()
         if self.streams >= self._max_streams:
             raise Busy(self._max_streams)
         self.streams += 1
+        try:
+            async with aclosing(self.turns(work)) as items:
+                async for item in items:
+                    yield item
+        finally:
+            self.streams -= 1
+
+    async def turns(self, work: Generator[T]) -> AsyncGenerator[T]:
+        """The items of `work`, each made in a turn of its own; closing this stops the work within a step."""
         loop = asyncio.get_running_loop()
         try:
             while True:
@@ -55,6 +65,5 @@ class Scheduler:
                     return
                 yield item  # type: ignore[misc]
         finally:
-            self.streams -= 1
             # In the worker, because an abandoned step may still be running there.
             self._worker.submit(work.close)

@@ -80,6 +80,12 @@ class Settings(BaseSettings):
     max_streams: int = Field(32, ge=1)
     """How many texts are spoken at once, taking turns; more are answered 429 `system_busy`."""
 
+    max_sockets: int = Field(256, ge=1)
+    """How many realtime sockets may be open at once; more are answered 429 `system_busy`."""
+
+    shutdown_seconds: float = Field(20, ge=0)
+    """How long a server that shuts down goes on with what sockets have flushed."""
+
     api_key: SecretStr | None = None
     """A key that callers must send. With no key and no keys table the service is open to everyone who reaches it."""
 

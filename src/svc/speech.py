@@ -1,16 +1,16 @@
 """The one way from text to sound: every endpoint, every socket and the command line speak through it."""
 
-from collections.abc import Generator, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from svc.alignment import Aligner, Alignment, TimedWord, timed_words
+from svc.alignment import Aligner, Alignment, Progress, progress
 from svc.audio import encoders
-from svc.audio.encoders import Encoder
 from svc.audio.formats import OutputFormat
 from svc.delivery import VoiceSettings
-from svc.engine.protocol import Chunk, Delivery, Engine, Samples, StyleTable, Utterance
+from svc.engine.protocol import Chunk, Engine, Samples, Utterance
 from svc.text.language import Language
 from svc.text.narrator import Narrator
 from svc.text.phonemes import Phonemizer
@@ -34,10 +34,10 @@ class SpeechRequest:
 
 @dataclass(frozen=True, slots=True)
 class SpokenChunk:
-    """Sound, the words in it, and how many seconds of speech there are up to its end."""
+    """Sound, what is heard in it, and how many seconds of speech there are up to its end."""
 
     samples: Samples
-    words: tuple[TimedWord, ...]
+    heard: Progress
     until: float
 
 
@@ -48,6 +48,20 @@ class AudioPart:
     audio: bytes = b""
     alignment: Alignment = field(default_factory=Alignment)
     normalized: Alignment = field(default_factory=Alignment)
+
+    @classmethod
+    def joined(cls, parts: Sequence["AudioPart"]) -> "AudioPart":
+        return cls(
+            b"".join(part.audio for part in parts),
+            Alignment.joined(part.alignment for part in parts),
+            Alignment.joined(part.normalized for part in parts),
+        )
+
+    def pieces(self, longest: int) -> Iterator["AudioPart"]:
+        """The same in pieces of at most so many bytes of audio; the first one tells all characters."""
+        yield replace(self, audio=self.audio[:longest])
+        for start in range(longest, len(self.audio), longest):
+            yield AudioPart(self.audio[start : start + longest])
 
 
 Parts = Generator[AudioPart]
@@ -68,53 +82,140 @@ class Speech:
 
     def speak(self, request: SpeechRequest) -> Iterator[SpokenChunk]:
         """The sound of a text, chunk by chunk."""
-        narrator = Narrator(self._phonemizer, request.voice.language, request.language)
-        style = request.settings.voiced(request.voice)
-        delivery = request.settings.delivery(request.seed)
-        seconds = 0.0
-        for phrase in narrator.read(request.text, request.previous_text, request.next_text):
-            began = seconds
-            for chunk in self._sound(phrase, style, delivery):
-                seconds += len(chunk.samples) / self.sample_rate
-                yield SpokenChunk(chunk.samples, timed_words(phrase, chunk.timings, began), seconds)
-        if not seconds:
-            yield SpokenChunk(self._silence(_NOTHING_TO_SAY), (), _NOTHING_TO_SAY)
+        speaker = Speaker(self._engine, request)
+        phrases = self._narrator(request).read(request.text, request.previous_text, request.next_text)
+        yield from speaker.speak(phrases)
+        if not speaker.seconds:
+            yield SpokenChunk(_silence(_NOTHING_TO_SAY, self.sample_rate), Progress(), _NOTHING_TO_SAY)
 
-    def _sound(self, phrase: Phrase, style: StyleTable, delivery: Delivery) -> Iterator[Chunk]:
+    def dictation(self, request: SpeechRequest, output_format: OutputFormat, schedule: Sequence[int]) -> "Dictation":
+        """For a text that is still being written: the request says how to speak it, and its own text is not read."""
+        recording = Recording(output_format, self.sample_rate)
+        return Dictation(self._narrator(request, schedule), Speaker(self._engine, request), recording)
+
+    def _narrator(self, request: SpeechRequest, schedule: Sequence[int] = ()) -> Narrator:
+        return Narrator(self._phonemizer, request.voice.language, request.language, schedule)
+
+
+class Speaker:
+    """A voice in one manner of speaking, that keeps the time."""
+
+    def __init__(self, engine: Engine, request: SpeechRequest) -> None:
+        self._engine = engine
+        self._style = request.settings.voiced(request.voice)
+        self._delivery = request.settings.delivery(request.seed)
+        self.seconds = 0.0
+
+    def speak(self, phrases: Iterable[Phrase]) -> Iterator[SpokenChunk]:
+        for phrase in phrases:
+            began = self.seconds
+            for chunk in self._sound(phrase):
+                self.seconds += len(chunk.samples) / self._engine.sample_rate
+                yield SpokenChunk(chunk.samples, progress(phrase, chunk.timings, began), self.seconds)
+
+    def _sound(self, phrase: Phrase) -> Iterator[Chunk]:
         if phrase.words:
-            utterance = Utterance(phrase.phonemes, style, delivery, phrase.before, phrase.after)
-            yield from self._engine.synthesize(utterance)
+            yield from self._engine.synthesize(
+                Utterance(phrase.phonemes, self._style, self._delivery, phrase.before, phrase.after)
+            )
         if phrase.pause:
-            yield Chunk(self._silence(phrase.pause))
+            yield Chunk(_silence(phrase.pause, self._engine.sample_rate))
 
-    def _silence(self, seconds: float) -> Samples:
-        return np.zeros(round(seconds * self.sample_rate), dtype=np.float32)
+
+class Recording:
+    """Speech in the format asked for, with the times of the caller's characters."""
+
+    def __init__(self, output_format: OutputFormat, sample_rate: int) -> None:
+        self._encoder = encoders.create(output_format, sample_rate)
+        self._aligner = Aligner()
+        self._until = 0.0
+
+    def read(self, text: str) -> None:
+        """Adds to the text that is going to be heard."""
+        self._aligner.read(text)
+
+    def add(self, chunk: SpokenChunk) -> AudioPart:
+        self._until = chunk.until
+        return AudioPart(
+            self._encoder.encode(chunk.samples),
+            self._aligner.original(chunk.heard, chunk.until),
+            self._aligner.normalized(chunk.heard, chunk.until),
+        )
+
+    def end(self) -> AudioPart:
+        """What the encoder still held back, and the characters that nothing was heard of."""
+        return AudioPart(self._encoder.flush(), self._aligner.rest(self._until))
+
+    def seal(self, audio: bytes) -> bytes:
+        """All of the audio, with the lengths that only a whole file can tell."""
+        return self._encoder.seal(audio)
+
+    def close(self) -> None:
+        """Frees the encoder at once, also when the speech was abandoned half-way."""
+        self._encoder.close()
+
+
+class Dictation:
+    """Speech of a text that is still being written: it comes in any pieces, and is spoken phrase by phrase.
+
+    The sound does not depend on how the text was cut into pieces, only on where it was flushed.
+    """
+
+    def __init__(self, narrator: Narrator, speaker: Speaker, recording: Recording) -> None:
+        self._narrator = narrator
+        self._speaker = speaker
+        self._recording = recording
+        self._silent = AudioPart()  # characters whose sound is still in the encoder
+
+    def say(self, text: str, complete: bool = False, flush: bool = False) -> Parts:
+        """Adds to the text, whose last sentence may be `complete`, and gives the sound of what is certain.
+
+        With `flush` it gives the sound of everything. Each part has sound.
+        """
+        self._recording.read(text)
+        yield from self._parts(self._narrator.feed(text))
+        if complete or flush:
+            yield from self._parts(self._narrator.flush(pause=flush))
+
+    def end(self) -> Parts:
+        """The very last sound of what was said."""
+        yield from self._audible(self._recording.end())
+
+    def _parts(self, phrases: Iterable[Phrase]) -> Parts:
+        for chunk in self._speaker.speak(phrases):
+            yield from self._audible(self._recording.add(chunk))
+
+    def _audible(self, part: AudioPart) -> Parts:
+        """Nothing while there is no sound: the characters are told with the next that there is."""
+        part = AudioPart.joined([self._silent, part])
+        self._silent = AudioPart() if part.audio else part
+        if part.audio:
+            yield part
 
 
 def stream(chunks: Iterable[SpokenChunk], output_format: OutputFormat, sample_rate: int, text: str) -> Parts:
     """The sound of a text in the format asked for, as it is made."""
-    with encoders.create(output_format, sample_rate) as encoder:
-        yield from _encoded(chunks, encoder, text)
+    with closing(Recording(output_format, sample_rate)) as recording:
+        yield from _recorded(chunks, recording, text)
 
 
 def clip(chunks: Iterable[SpokenChunk], output_format: OutputFormat, sample_rate: int, text: str) -> Parts:
     """The stream, joined, with the lengths that only a whole file can tell: the last part holds it all."""
-    with encoders.create(output_format, sample_rate) as encoder:
+    with closing(Recording(output_format, sample_rate)) as recording:
         parts = []
-        for part in _encoded(chunks, encoder, text):
+        for part in _recorded(chunks, recording, text):
             parts.append(part)
             yield AudioPart()
-        yield AudioPart(
-            encoder.seal(b"".join(part.audio for part in parts)),
-            Alignment.joined(part.alignment for part in parts),
-            Alignment.joined(part.normalized for part in parts),
-        )
+        whole = AudioPart.joined(parts)
+        yield replace(whole, audio=recording.seal(whole.audio))
 
 
-def _encoded(chunks: Iterable[SpokenChunk], encoder: Encoder, text: str) -> Parts:
-    aligner, until = Aligner(text), 0.0
+def _recorded(chunks: Iterable[SpokenChunk], recording: Recording, text: str) -> Parts:
+    recording.read(text)
     for chunk in chunks:
-        until = chunk.until
-        audio = encoder.encode(chunk.samples)
-        yield AudioPart(audio, aligner.original(chunk.words), aligner.normalized(chunk.words))
-    yield AudioPart(encoder.flush(), aligner.rest(until))
+        yield recording.add(chunk)
+    yield recording.end()
+
+
+def _silence(seconds: float, sample_rate: int) -> Samples:
+    return np.zeros(round(seconds * sample_rate), dtype=np.float32)

@@ -117,7 +117,7 @@ def test_stability_and_style_change_the_melody(say: Say) -> None:
 def test_words_are_timed_through_the_whole_text(speech: Speech, voices: Voices) -> None:
     text = "First a phrase, then another one, and a last. And a new sentence."
     chunks = list(speech.speak(SpeechRequest(text, voices.default)))
-    words = [timed for chunk in chunks for timed in chunk.words]
+    words = [timed for chunk in chunks for timed in chunk.heard.words]
     assert [text[timed.word.start : timed.word.end] for timed in words] == re.findall(r"\w+|[,.]", text)
     times = [time for timed in words for time in (timed.start, timed.end)]
     assert times == sorted(times)

@@ -16,7 +16,7 @@ def _whole_characters(value: object) -> object:
     return value
 
 
-def _number(value: object) -> float | None:
+def number(value: object) -> float | None:
     """Any finite number; anything else counts as not given."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
@@ -28,7 +28,7 @@ def _number(value: object) -> float | None:
 
 
 Text = Annotated[str, BeforeValidator(_whole_characters)]
-Slider = Annotated[float | None, BeforeValidator(_number)]
+Slider = Annotated[float | None, BeforeValidator(number)]
 
 
 def _printable(value: object) -> str | None:

@@ -126,10 +126,8 @@ async def _begun(parts: AsyncGenerator[AudioPart]) -> AsyncGenerator[AudioPart]:
 
 def _lines(part: AudioPart) -> list[str]:
     """The part as lines of JSON, in ASCII: clients split lines at more characters than one thinks."""
-    pieces = [part.audio[at : at + _AUDIO_BYTES_A_LINE] for at in range(0, len(part.audio), _AUDIO_BYTES_A_LINE)]
-    first, *others = pieces or [b""]
-    parts = [AudioPart(first, part.alignment, part.normalized), *map(AudioPart, others)]
-    return [json.dumps(_timed(each)) + "\n" for each in parts if each.audio or each.alignment.characters]
+    pieces = part.pieces(_AUDIO_BYTES_A_LINE)
+    return [json.dumps(_timed(each)) + "\n" for each in pieces if each.audio or each.alignment.characters]
 
 
 def _timed(part: AudioPart) -> dict[str, Any]:

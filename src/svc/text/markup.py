@@ -75,23 +75,31 @@ class Marked:
         return self.origins[position]
 
 
-def parse(text: str) -> Marked:
-    """Take the markup out of the text."""
-    parser = _Parser(text)
-    parser.run()
+def parse(text: str, before: str = "", whole: bool = True) -> Marked:
+    """Take the markup out of the text.
+
+    `before` is the end of the plain text that went before it. Unless the text is `whole`, tags that close others
+    count for nothing: they may or may not have arrived yet.
+    """
+    parser = _Parser(text, before)
+    parser.run({name.lower() for name in _CLOSING_NAME.findall(text)} if whole else set())
     return parser.marked()
 
 
 def holdback(text: str) -> int:
-    """From where on the text may be an unfinished tag, which more text would finish."""
+    """From where on the text may be an unfinished tag, or one whose meaning depends on what follows it."""
     begin = max(0, len(text) - LONGEST_TAG)
     # The word between <phoneme …> and </phoneme> must arrive together with both.
     opened = text.rfind("<phoneme", begin)
     if opened >= 0 and "</phoneme>" not in text[opened:] and "/>" not in text[opened:]:
         return opened
     start = text.rfind("<", begin)
-    if start >= 0 and _find_tag(text, start) is None and _UNFINISHED_TAG.match(text, start):
-        return start
+    if start >= 0:
+        tag = _find_tag(text, start)
+        if tag is None and _UNFINISHED_TAG.match(text, start):
+            return start
+        if tag and tag.end() == len(text) and _local_name(tag) == "break":
+            return start
     return len(text)
 
 
@@ -114,6 +122,7 @@ def _local_name(tag: re.Match[str]) -> str:
 @dataclass(slots=True)
 class _Parser:
     source: str
+    before: str
     plain: list[str] = field(default_factory=list)
     origins: list[int] = field(default_factory=list)
     breaks: list[Break] = field(default_factory=list)
@@ -121,8 +130,7 @@ class _Parser:
     open_sounds: list[tuple[int, str]] = field(default_factory=list)
     last_of: dict[str, int] = field(default_factory=dict)
 
-    def run(self) -> None:
-        closed_names = {name.lower() for name in _CLOSING_NAME.findall(self.source)}
+    def run(self, closed_names: set[str]) -> None:
         position = 0
         while (start := self.source.find("<", position)) >= 0:
             self._keep(position, start)
@@ -177,7 +185,7 @@ class _Parser:
     def _is_comparison(self, tag: re.Match[str], closed_names: set[str]) -> bool:
         """`x<y>z` and `List<String>` are text: glued to a word, bare, of no known name, never closed."""
         name = tag["name"].lower()
-        glued = tag.start() > 0 and self.source[tag.start() - 1].isalnum()
+        glued = (self.source[: tag.start()] or self.before)[-1:].isalnum()
         bare = not (tag["close"] or tag["attributes"]) and not tag[0].endswith("/>")
         known = name in KNOWN_TAGS or name in BLOCK_TAGS or name in closed_names
         return glued and bare and not known
@@ -186,13 +194,18 @@ class _Parser:
         name = tag["name"].lower()
         attributes = {key.lower(): _unquote(value) for key, value in _ATTRIBUTE.findall(tag["attributes"])}
         if name == "break" and not tag["close"]:
-            if self.plain and not (self.plain[-1].isspace() or self.source[tag.end() : tag.end() + 1].isspace()):
+            last = self._last(1)
+            if last and not (last.isspace() or self.source[tag.end() : tag.end() + 1].isspace()):
                 self._insert(" ", tag)  # two words may have nothing but the tag between them
             self._pause(_seconds(attributes))
         elif name == "phoneme":
             self._phoneme(tag, attributes)
-        elif name in BLOCK_TAGS and self.plain and self.plain[-2:] != ["\n", "\n"]:
+        elif name in BLOCK_TAGS and self._last(2) not in ("", "\n\n"):
             self._insert("\n\n", tag)
+
+    def _last(self, count: int) -> str:
+        """The end of the plain text up to here."""
+        return (self.before + "".join(self.plain[-count:]))[-count:]
 
     def _pause(self, seconds: float) -> None:
         position = len(self.plain)

@@ -22,15 +22,23 @@ class Narrator:
     """`feed` text in any pieces, then `flush`: phrases come as soon as a sentence is certain.
 
     `language` is the one that the caller named; without it, each sentence is read in the voice's language
-    unless it is clearly in another.
+    unless it is clearly in another. With a `schedule`, a long sentence is spoken before it is complete: see `Splitter`.
     """
 
-    def __init__(self, phonemizer: Phonemizer, voice_language: Language, language: Language | None) -> None:
+    def __init__(
+        self,
+        phonemizer: Phonemizer,
+        voice_language: Language,
+        language: Language | None,
+        schedule: Sequence[int] = (),
+    ) -> None:
         self._phonemizer = phonemizer
         self._voice_language = voice_language
         self._language = language
-        self._splitter = Splitter()
+        self._splitter = Splitter(schedule)
+        self._before = ""  # sounds of an unfinished sentence, whose melody goes on
         self._unfinished = ""  # may be the first half of a tag
+        self._last = ""  # plain characters, which a tag after them looks at
         self._fed = 0  # characters of the caller's text, and of the plain text in it
         self._length = 0
         # Of plain text that is not yet spoken: its markup, and where its characters stand in the caller's text.
@@ -59,22 +67,23 @@ class Narrator:
         text = self._unfinished + text
         certain = markup.holdback(text)
         self._unfinished = text[certain:]
-        yield from self._spoken(self._splitter.feed(self._plain(text[:certain])))
+        yield from self._spoken(self._splitter.feed(self._plain(text[:certain], whole=False)))
 
-    def flush(self) -> Iterator[Phrase]:
-        """Gives the rest, as if the text ended here."""
+    def flush(self, pause: bool = True) -> Iterator[Phrase]:
+        """Gives the rest, as if the text ended here; more may come at once, or after a `pause`."""
         rest, self._unfinished = self._unfinished, ""
-        yield from self._spoken(self._splitter.feed(self._plain(rest)))
-        yield from self._spoken(self._splitter.flush())
+        yield from self._spoken(self._splitter.feed(self._plain(rest, whole=False)))
+        yield from self._spoken(self._splitter.flush(pause))
         yield from phrases([], self._breaks)
         self._breaks = []
 
     def _whole(self, text: str) -> Iterator[Phrase]:
-        yield from self.feed(text)
+        yield from self._spoken(self._splitter.feed(self._plain(text, whole=True)))
         yield from self.flush()
 
-    def _plain(self, text: str) -> str:
-        marked = markup.parse(text)
+    def _plain(self, text: str, *, whole: bool) -> str:
+        marked = markup.parse(text, self._last, whole)
+        self._last = (self._last + marked.text[-2:])[-2:]
         start = self._length
         self._breaks += [Break(start + each.position, each.seconds) for each in marked.breaks]
         self._sounds += [Sound(start + each.start, start + each.end, each.ipa) for each in marked.sounds]
@@ -95,8 +104,14 @@ class Narrator:
             origins = [self._origins.popleft() for _ in sentence.text]
             words = self._pronounced(sentence.text, sounds)
             pause = PARAGRAPH_PAUSE if _ends_paragraph(sentence.text) else 0.0
-            for phrase in phrases(words, breaks, pause):
-                yield replace(phrase, words=tuple(_located(word, origins) for word in phrase.words))
+            before, self._before = self._before, last_sounds(words) if sentence.unfinished and words else ""
+            found = list(phrases(words, breaks, pause, "," if sentence.unfinished else "."))
+            for index, phrase in enumerate(found):
+                last = index == len(found) - 1  # the spaces after a sentence belong to it
+                located = tuple(_located(word, origins) for word in phrase.words)
+                end = origins[-1] + 1 if last else max((word.end for word in located), default=0)
+                yield replace(phrase, words=located, before=phrase.before or before, end=end)
+                before = ""
 
     def _pronounced(self, text: str, sounds: Sequence[Sound] = ()) -> list[Word]:
         language = self._language or recognise(text, self._voice_language)

@@ -24,6 +24,8 @@ class Phrase:
     before: str = ""
     after: str = ""
     ending: str = "."
+    end: int = 0
+    """How far in the caller's text one is when it has been spoken."""
 
     @property
     def phonemes(self) -> str:
@@ -33,15 +35,18 @@ class Phrase:
         return sound
 
 
-def phrases(words: list[Word], breaks: list[Break], rest: float = 0.0) -> Iterator[Phrase]:
-    """A sentence's words cut at its breaks, and where they are too many; `rest` is the silence after it."""
+def phrases(words: list[Word], breaks: list[Break], rest: float = 0.0, ending: str = ".") -> Iterator[Phrase]:
+    """A sentence's words cut at its breaks, and where they are too many; `rest` is the silence after it.
+
+    `ending` is the mark that it is spoken with if it has none of its own.
+    """
     position = 0
     for each in breaks:
         cut = next((i for i in range(position, len(words)) if words[i].start >= each.position), len(words))
-        yield from _paused(words[position:cut], each.seconds, ending="," if cut < len(words) else ".")
+        yield from _paused(words[position:cut], each.seconds, "," if cut < len(words) else ending)
         position = cut
     if position < len(words):
-        yield from _paused(words[position:], rest)
+        yield from _paused(words[position:], rest, ending)
 
 
 def last_sounds(words: list[Word]) -> str:
@@ -56,7 +61,7 @@ def first_sounds(words: list[Word]) -> str:
     return sound if len(sound) <= LONGEST_CONTEXT else sound[: sound.rfind(" ", 0, LONGEST_CONTEXT)]
 
 
-def _paused(words: list[Word], pause: float, ending: str = ".") -> Iterator[Phrase]:
+def _paused(words: list[Word], pause: float, ending: str) -> Iterator[Phrase]:
     parts = _parts(words)
     if not parts:
         yield Phrase((), pause)

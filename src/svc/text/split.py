@@ -1,6 +1,7 @@
 """Text that arrives bit by bit, cut into sentences as soon as each is certain."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from svc.text.abbreviations import BEFORE_NUMBERS, MAY_END, NEVER_END, SENTENCE_STARTERS
@@ -17,6 +18,12 @@ LONGEST_LOOKAHEAD = 24
 # A line that ends earlier than this was ended on purpose (verse, heading, address), not wrapped by a program.
 SHORT_LINE = 60
 
+# Without a clause to end with, a piece goes on for this long, and then up to twice its scheduled length.
+PATIENCE = 100
+
+# The mark, closing quotes and spaces at the end of a clause; what is longer only makes a later end.
+LONGEST_CLAUSE_MARK = 8
+
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uff66-\uff9f]")
 _CLOSERS = "\"'”’»)]}」』）】》*_~`"
 _CANDIDATE = re.compile(
@@ -28,6 +35,7 @@ _SPACES = re.compile(r"\s+")
 _SPACES_OR_NONE = re.compile(r"\s*")
 _WORD = re.compile(r"[\w'’]*")
 _WORD_BEFORE = re.compile(r"[^\s(\[{\"“«—–/]*\Z")
+_LAST_WORD = re.compile(rf"(?P<word>[^\W\d_]{{2,}})[.!?…。！？｡।॥]+[{re.escape(_CLOSERS)}]*\s*\Z")
 _BLOCK = re.compile(r"[-*+•▪◦‣–—]\s|\d{1,3}[.)]\s|#{1,6}\s|[|>]|```|~~~")
 _BLOCK_MARKS = "-*+•▪◦‣–—#|>`~"
 _LONGEST_BLOCK_MARK = len("###### ")
@@ -47,12 +55,20 @@ class Sentence:
 
     text: str
     start: int
+    unfinished: bool = False
+    """Whether it is only the beginning of a sentence, or its middle."""
 
 
 class Splitter:
-    """Cuts a stream into sentences: joined, they are exactly the text that was fed."""
+    """Cuts a stream into sentences: joined, they are exactly the text that was fed.
 
-    def __init__(self) -> None:
+    Whoever cannot wait for the end of a long sentence gives a schedule: the first piece may end with the clause in
+    which `schedule[0]` characters are reached, the second with that of `schedule[1]`; the last number stays.
+    """
+
+    def __init__(self, schedule: Sequence[int] = ()) -> None:
+        self._schedule = schedule
+        self._pieces = 0  # since the start or the last pause
         self._pending = ""
         self._start = 0
         self._column = 0  # of the pending text in its line
@@ -63,19 +79,24 @@ class Splitter:
         self._pending += text
         return self._take(final=False)
 
-    def flush(self) -> list[Sentence]:
-        """Get the rest, as if the text ended here."""
-        return self._take(final=True)
+    def flush(self, pause: bool = True) -> list[Sentence]:
+        """Get the rest, as if the text ended here. After a `pause` the schedule begins anew."""
+        rest = self._take(final=True)
+        if pause:
+            self._pieces = 0
+        return rest
 
     def _take(self, *, final: bool) -> list[Sentence]:
         sentences = []
         position = 0
         while position < len(self._pending):
-            end = self._find_end(position, final=final)
-            if end is None:
+            found = self._find_end(position, final=final)
+            if found is None:
                 break
+            end, unfinished = found
             text = self._pending[position:end]
-            sentences.append(Sentence(text, self._start + position))
+            sentences.append(Sentence(text, self._start + position, unfinished))
+            self._pieces += 1
             self._column = _column_after(text, self._column)
             position = self._decided = end
         self._pending = self._pending[position:]
@@ -83,14 +104,17 @@ class Splitter:
         self._decided -= position
         return sentences
 
-    def _find_end(self, start: int, *, final: bool) -> int | None:
-        """Where the sentence that begins at `start` ends, spaces included; None while more text must decide.
+    def _find_end(self, start: int, *, final: bool) -> tuple[int, bool] | None:
+        """Where the sentence that begins at `start` ends, spaces included, and whether it is cut short there.
 
-        Any other answer stays the same however much text follows, so it does not matter how the text arrives.
+        None while more text must decide. Any other answer stays the same however much text follows, so it does
+        not matter how the text arrives.
         """
         text = self._pending
-        limit = _limit(text, start)
-        for mark in _CANDIDATE.finditer(text, self._decided, limit):
+        enough, longest = self._lengths()
+        limit = _reach(text, start, longest)
+        clause = self._clause_end(_reach(text, start, enough), limit) if enough else None
+        for mark in _CANDIDATE.finditer(text, self._decided, clause or limit):
             if mark.end() == limit:
                 break
             place = _Place(text, start, limit, self._column, mark, final)
@@ -98,11 +122,36 @@ class Splitter:
             if verdict is None:
                 return None
             if verdict:
-                return place.next
+                return place.next, False
             self._decided = mark.end()
+        if clause:
+            return clause, True
         if len(text) > limit:
-            return _forced_end(text, start, limit)
-        return len(text) if final else None
+            return _forced_end(text, start, limit), True
+        return (len(text), False) if final else None
+
+    def _lengths(self) -> tuple[int, int]:
+        """After how many letters the next piece may end with a clause, if at all, and how many it may have at most."""
+        if not self._schedule:
+            return 0, LONGEST_SENTENCE
+        enough = self._schedule[min(self._pieces, len(self._schedule) - 1)]
+        return enough, min(LONGEST_SENTENCE, 2 * enough + PATIENCE)
+
+    def _clause_end(self, enough: int, limit: int) -> int | None:
+        """Where the first clause ends that reaches `enough`, once no further text can change it."""
+        text = self._pending
+        for found in _CLAUSE_END.finditer(text, max(0, enough - LONGEST_CLAUSE_MARK), limit):
+            if enough <= found.end() < min(limit, len(text)):
+                return found.end()
+        return None
+
+
+def surely_ends(text: str) -> bool:
+    """Whether a text that stops here has come to the end of a sentence, whatever may follow."""
+    last = _LAST_WORD.search(text[-LONGEST_LOOKAHEAD:])
+    if last is None:
+        return False
+    return {last["word"], last["word"].lower()}.isdisjoint(NEVER_END | MAY_END | BEFORE_NUMBERS)
 
 
 def clauses(text: str) -> list[tuple[int, int]]:
@@ -113,16 +162,16 @@ def clauses(text: str) -> list[tuple[int, int]]:
     return list(zip(starts, [*ends, len(text)], strict=True))
 
 
-def _limit(text: str, start: int) -> int:
-    """How far a sentence may reach at most."""
-    window = text[start : start + LONGEST_SENTENCE]
+def _reach(text: str, start: int, letters: int) -> int:
+    """How far so many letters reach from `start` on, or what takes as long to say as they do."""
+    window = text[start : start + letters]
     if _CJK.search(window):
-        room = float(LONGEST_SENTENCE)
+        room = float(letters)
         for length, character in enumerate(window):
             room -= LONGEST_SENTENCE / LONGEST_CJK_SENTENCE if _CJK.match(character) else 1
             if room < 0:
                 return start + length
-    return start + LONGEST_SENTENCE
+    return start + letters
 
 
 def _forced_end(text: str, start: int, limit: int) -> int:
