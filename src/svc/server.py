@@ -1,0 +1,64 @@
+"""The web server, uvicorn, as this service needs it."""
+
+import logging
+import socket
+
+import uvicorn
+from fastapi import FastAPI
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+
+from svc.realtime.messages import LONGEST_MESSAGE
+from svc.realtime.sockets import Sockets
+from svc.settings import Settings
+
+
+def create_server(app: FastAPI, settings: Settings) -> "Server":
+    config = uvicorn.Config(
+        app,
+        log_level="info",
+        access_log=False,
+        proxy_headers=True,
+        forwarded_allow_ips=settings.trusted_proxies,
+        ws=_Socket,
+        ws_max_size=2 * LONGEST_MESSAGE,
+        ws_per_message_deflate=False,  # sound in Base64 hardly gets smaller, only later
+    )
+    logging.getLogger("uvicorn.error").addFilter(_is_worth_a_line)
+    return Server(config, app.state.sockets, settings.shutdown_seconds)
+
+
+class Server(uvicorn.Server):
+    """Says where it listens, once it does; and lets sockets finish before it cuts them off."""
+
+    def __init__(self, config: uvicorn.Config, realtime: Sockets, patience: float) -> None:
+        super().__init__(config)
+        self._realtime = realtime
+        self._patience = patience
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        for each in sockets or []:
+            host, port = each.getsockname()[:2]
+            shown = f"[{host}]" if ":" in host else host
+            print(f"svc listens on http://{shown}:{port}", flush=True)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        await self._realtime.close(self._patience)
+        await super().shutdown(sockets)
+
+
+class _Socket(WebSocketsSansIOProtocol):
+    """Lets go of a client that takes nothing: a transport that is merely closed waits for it forever."""
+
+    async def run_asgi(self) -> None:
+        await super().run_asgi()
+        self.loop.call_later(self.close_timeout, self.transport.abort)
+
+    def keepalive_timeout(self) -> None:
+        super().keepalive_timeout()
+        self.loop.call_later(self.close_timeout, self.transport.abort)
+
+
+def _is_worth_a_line(record: logging.LogRecord) -> bool:
+    """Not each socket's coming and going, least of all its whole address, which may hold credentials."""
+    return not str(record.msg).startswith(("connection ", '%s - "WebSocket '))
