@@ -27,6 +27,8 @@ from svc.text.phonemes import Phonemizer
 
 VOICE = "svcAfHeart0000000000"
 
+Frame = dict[str, Any]
+
 
 class PuppetEngine(FakeEngine):
     """Speaks only while it may, and stumbles over a sound that no other word of the tests has."""
@@ -54,15 +56,13 @@ class Running:
     engine: PuppetEngine
     server: Server
 
-    def url(self, kind: str, voice: str = VOICE, **query: str) -> str:
+    def url(self, kind: str, /, voice: str = VOICE, **query: str) -> str:
         address = self.address.replace("http", "ws", 1)
         return f"{address}/v1/text-to-speech/{voice}/{kind}?{urlencode({'output_format': 'pcm_24000', **query})}"
 
     @contextmanager
-    def open(
-        self, kind: str, headers: dict[str, str] | None = None, voice: str = VOICE, **query: str
-    ) -> Iterator["Caller"]:
-        with connect(self.url(kind, voice, **query), additional_headers=headers, max_size=2**22) as socket:
+    def open(self, kind: str, headers: Frame | None = None, /, **query: str) -> Iterator["Caller"]:
+        with connect(self.url(kind, **query), additional_headers=headers, max_size=2**22) as socket:
             yield Caller(socket)
 
     def sockets(self) -> int:
@@ -74,26 +74,26 @@ class Caller:
     """One end of a socket, for a test."""
 
     socket: ClientConnection
-    frames: list[dict[str, Any]] = field(default_factory=list)
+    frames: list[Frame] = field(default_factory=list)
 
     def send(self, *messages: object) -> "Caller":
         for message in messages:
             self.socket.send(json.dumps(message))
         return self
 
-    def next(self) -> dict[str, Any]:
-        frame: dict[str, Any] = json.loads(self.socket.recv(timeout=20))
+    def next(self) -> Frame:
+        frame: Frame = json.loads(self.socket.recv(timeout=20))
         self.frames.append(frame)
         return frame
 
-    def until(self, wanted: Callable[[dict[str, Any]], bool]) -> list[dict[str, Any]]:
+    def until(self, wanted: Callable[[Frame], bool]) -> list[Frame]:
         """The frames up to one that is wanted."""
         frames = [self.next()]
         while not wanted(frames[-1]):
             frames.append(self.next())
         return frames
 
-    def rest(self) -> list[dict[str, Any]]:
+    def rest(self) -> list[Frame]:
         """The frames up to the close."""
         frames = []
         try:
@@ -107,11 +107,11 @@ class Caller:
         return self.socket.close_code
 
 
-def audio(frames: list[dict[str, Any]]) -> bytes:
+def audio(frames: list[Frame]) -> bytes:
     return b"".join(base64.b64decode(frame["audio"]) for frame in frames if frame.get("audio"))
 
 
-def told(frames: list[dict[str, Any]], name: str = "alignment") -> str:
+def told(frames: list[Frame], name: str = "alignment") -> str:
     return "".join("".join(frame[name]["chars"]) for frame in frames if frame.get(name))
 
 

@@ -15,7 +15,7 @@ from websockets.exceptions import InvalidStatus
 from svc.realtime.context import Context
 from svc.text.phonemes import Phonemizer
 from tests.auth.clock import Clock
-from tests.realtime.conftest import Running, eventually, running, told
+from tests.realtime.conftest import Frame, Running, eventually, running, told
 
 KINDS = ["stream-input", "multi-stream-input"]
 LONG = "This is a long sentence that goes on and on. " * 12
@@ -40,7 +40,7 @@ def guarded(phonemizer: Phonemizer, tmp_path: Path) -> Iterator[tuple[Running, C
         ({}, {}, {"xi-api-key": "right"}),
     ],
 )
-def test_where_a_key_may_be(guarded: tuple[Running, Clock], headers: dict, query: dict, first: dict) -> None:
+def test_where_a_key_may_be(guarded: tuple[Running, Clock], headers: Frame, query: Frame, first: Frame) -> None:
     service, _ = guarded
     with service.open("stream-input", headers, **query) as caller:
         caller.send({"text": " ", **first}, {"text": "Hello."}, {"text": ""})
@@ -56,7 +56,7 @@ def test_where_a_key_may_be(guarded: tuple[Running, Clock], headers: dict, query
         ({}, {}, "missing_api_key"),
     ],
 )
-def test_a_wrong_key_on_stream_input(guarded: tuple[Running, Clock], headers: dict, first: dict, status: str) -> None:
+def test_a_wrong_key_on_stream_input(guarded: tuple[Running, Clock], headers: Frame, first: Frame, status: str) -> None:
     service, _ = guarded
     with service.open("stream-input", headers) as caller:
         (frame,) = caller.send({"text": " ", **first}).rest()
@@ -78,9 +78,7 @@ def test_a_single_use_token_opens_one_socket(guarded: tuple[Running, Clock]) -> 
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_token_that_expires_ends_the_socket_with_the_next_message(
-    guarded: tuple[Running, Clock], kind: str
-) -> None:
+def test_a_token_that_expires_ends_the_socket_with_the_next_message(guarded: tuple[Running, Clock], kind: str) -> None:
     service, clock = guarded
     minted = httpx.post(
         f"{service.address}/v1/tokens/ephemeral", headers={"xi-api-key": "right"}, json={"ttl_seconds": 60}
@@ -172,7 +170,7 @@ def _silent_client(service: Running, kind: str, **query: str) -> socket.socket:
     return plain
 
 
-def _masked(message: dict) -> bytes:
+def _masked(message: Frame) -> bytes:
     payload = json.dumps(message).encode()
     return b"\x81" + bytes([0x80 | 126]) + len(payload).to_bytes(2) + b"\0\0\0\0" + payload
 
@@ -193,10 +191,9 @@ def test_a_client_that_does_not_read_holds_up_nobody_and_is_dropped(phonemizer: 
 
 
 def test_a_connection_that_is_open_at_one_end_only_is_noticed(phonemizer: Phonemizer) -> None:
-    with running(phonemizer, ping=0.3) as service:
-        with _silent_client(service, "stream-input", inactivity_timeout="180"):
-            eventually(lambda: service.sockets() == 1)
-            eventually(lambda: service.sockets() == 0)
+    with running(phonemizer, ping=0.3) as service, _silent_client(service, "stream-input", inactivity_timeout="180"):
+        eventually(lambda: service.sockets() == 1)
+        eventually(lambda: service.sockets() == 0)
 
 
 def test_too_many_sockets(phonemizer: Phonemizer) -> None:

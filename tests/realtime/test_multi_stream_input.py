@@ -9,20 +9,20 @@ from websockets.exceptions import InvalidStatus
 
 from svc.realtime.multi_stream_input import MAX_CONTEXTS
 from svc.text.phonemes import Phonemizer
-from tests.realtime.conftest import Running, audio, running, told
+from tests.realtime.conftest import Frame, Running, audio, running, told
 
 LONG = "This is a long sentence that goes on and on. " * 12
 
 
-def _of(frames: list[dict], context: str) -> list[dict]:
+def _of(frames: list[Frame], context: str) -> list[Frame]:
     return [frame for frame in frames if frame["contextId"] == context]
 
 
-def _final(frame: dict) -> bool:
+def _final(frame: Frame) -> bool:
     return bool(frame.get("isFinal"))
 
 
-def _say(context: str, text: str) -> list[dict]:
+def _say(context: str, text: str) -> list[Frame]:
     """A whole turn, as frameworks send it."""
     return [
         {"text": " ", "context_id": context, "voice_settings": {}},
@@ -177,7 +177,7 @@ def guarded(phonemizer: Phonemizer) -> Iterator[Running]:
         ({}, {"single_use_token": "wrong"}),
     ],
 )
-def test_a_wrong_key_is_refused_with_the_handshake(guarded: Running, headers: dict, query: dict) -> None:
+def test_a_wrong_key_is_refused_with_the_handshake(guarded: Running, headers: Frame, query: Frame) -> None:
     with pytest.raises(InvalidStatus) as refusal, guarded.open("multi-stream-input", headers, **query):
         pass
     assert refusal.value.response.status_code == 401
@@ -192,7 +192,7 @@ def test_a_key_can_come_with_the_first_message(guarded: Running) -> None:
 
 
 @pytest.mark.parametrize(("given", "status"), [({"xi_api_key": "wrong"}, "invalid_api_key"), ({}, "missing_api_key")])
-def test_without_one_the_socket_is_closed(guarded: Running, given: dict, status: str) -> None:
+def test_without_one_the_socket_is_closed(guarded: Running, given: Frame, status: str) -> None:
     with guarded.open("multi-stream-input") as caller:
         (frame,) = caller.send({"text": " ", "context_id": "a", **given}).rest()
         assert (frame["error"], frame["code"], caller.close_code) == (status, 1008, 1008)

@@ -2,14 +2,14 @@
 
 import pytest
 
-from tests.realtime.conftest import Running, audio, told
+from tests.realtime.conftest import Frame, Running, audio, told
 
 STORY = "Once, long ago, a fox paid $5 for a hat. It was too small, because foxes have large ears. The end."
 START = {"text": " "}
 END = {"text": ""}
 
 
-def _spoken(service: Running, pieces: list[str], **query: str) -> list[dict]:
+def _spoken(service: Running, pieces: list[str], **query: str) -> list[Frame]:
     with service.open("stream-input", **query) as caller:
         caller.send(START, *({"text": piece} for piece in pieces), END)
         frames = caller.rest()
