@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -19,6 +20,9 @@ from svc.settings import Settings
 from svc.speech import Speech, SpeechRequest
 from svc.text.phonemes import Phonemizer
 from svc.voices import Voices
+
+if TYPE_CHECKING:
+    from faster_whisper import WhisperModel
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -79,8 +83,7 @@ def say(speech: Speech, voices: Voices) -> Callable[..., Samples]:
 
 
 @pytest.fixture(scope="session")
-def hear(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
-    """Whisper's transcript of 24 kHz samples, in lower case without marks."""
+def whisper(tmp_path_factory: pytest.TempPathFactory) -> "WhisperModel":
     from faster_whisper import WhisperModel
 
     folder = tmp_path_factory.mktemp("whisper")
@@ -90,13 +93,35 @@ def hear(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
     )
     for file in second.glob("*.json"):
         (folder / file.name).write_bytes(file.read_bytes())
-    model = WhisperModel(str(folder), device="cpu", compute_type="int8")
+    return WhisperModel(str(folder), device="cpu", compute_type="int8")
+
+
+@pytest.fixture(scope="session")
+def hear(whisper: "WhisperModel") -> Callable[..., str]:
+    """Whisper's transcript of 24 kHz samples, in lower case without marks."""
 
     def hear(samples: Samples, language: str = "en") -> str:
-        segments, _ = model.transcribe(soxr.resample(samples, 24_000, 16_000), language=language, beam_size=5)
-        return " ".join(re.findall(r"[\w']+", "".join(segment.text for segment in segments).lower()))
+        segments, _ = whisper.transcribe(soxr.resample(samples, 24_000, 16_000), language=language, beam_size=5)
+        return _plain("".join(segment.text for segment in segments))
 
     return hear
+
+
+@pytest.fixture(scope="session")
+def hear_words(whisper: "WhisperModel") -> Callable[[Samples], list[tuple[str, float]]]:
+    """The same of English word by word, each with the second at which it begins."""
+
+    def hear_words(samples: Samples) -> list[tuple[str, float]]:
+        segments, _ = whisper.transcribe(
+            soxr.resample(samples, 24_000, 16_000), language="en", beam_size=5, word_timestamps=True
+        )
+        return [(_plain(word.word), word.start) for segment in segments for word in segment.words or ()]
+
+    return hear_words
+
+
+def _plain(text: str) -> str:
+    return " ".join(re.findall(r"[\w']+", text.lower()))
 
 
 def _data(package: str) -> Path:

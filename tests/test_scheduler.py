@@ -8,6 +8,7 @@ import pytest
 
 from svc.errors import Busy, EngineUnavailable, ModelLoading
 from svc.scheduler import Scheduler
+from svc.turns import Playback, Turns
 
 
 def _work(name: str, steps: int, log: list[str]) -> Generator[str]:
@@ -48,6 +49,66 @@ def test_streams_take_turns() -> None:
 
     log = asyncio.run(main())
     assert log.index("short2") < log.index("long6"), log
+
+
+def test_who_has_sound_enough_waits_for_who_has_none() -> None:
+    async def main() -> list[str]:
+        scheduler, log = await _ready(), list[str]()
+
+        async def consume(name: str, seconds: float) -> None:
+            async for _ in scheduler.stream(_work(name, 5, log), Playback(lambda _: seconds)):
+                pass
+
+        await asyncio.gather(*(consume(f"rich{index} ", 60) for index in range(3)), consume("poor", 0))
+        await scheduler.close()
+        return log
+
+    log = asyncio.run(main())
+    assert log.index("poor4") < 14, log  # every second turn, once all have had their first; fairly, it would be 19
+
+
+def test_who_stops_waiting_gives_the_turn_to_the_next() -> None:
+    async def main() -> None:
+        turns, over = Turns(), asyncio.Event()
+        order = list[str]()
+
+        async def take(name: str, due: float) -> None:
+            async with turns.turn(due):
+                order.append(name)
+                await over.wait()
+
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(take("first", 0))
+            await asyncio.sleep(0)
+            impatient = tasks.create_task(take("impatient", 1))
+            tasks.create_task(take("last", 3))
+            tasks.create_task(take("second", 2))
+            await asyncio.sleep(0)
+            impatient.cancel()
+            over.set()
+        assert order == ["first", "second", "last"]
+
+    asyncio.run(main())
+
+
+def test_a_turn_that_is_handed_over_and_not_wanted_any_more_goes_on() -> None:
+    async def main() -> None:
+        turns = Turns()
+
+        async def take() -> None:
+            async with turns.turn(0):
+                pass
+
+        async with turns.turn(0):
+            waiting = asyncio.create_task(take())
+            await asyncio.sleep(0)
+        waiting.cancel()  # after the turn was handed over, before it could begin
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        async with asyncio.timeout(5):
+            await take()
+
+    asyncio.run(main())
 
 
 def test_abandoned_work_stops_within_a_step() -> None:

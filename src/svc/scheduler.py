@@ -1,28 +1,32 @@
 """Fair turns on the engine: many streams of work, one worker, a step of each at a time."""
 
 import asyncio
+import time
 from collections.abc import AsyncGenerator, Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from svc.errors import Busy, EngineUnavailable, ModelLoading, SvcError
+from svc.turns import Playback, Turns
 
 T = TypeVar("T")
 
-_END = object()
+_END: Any = object()
 
 
 class Scheduler:
     """Runs the steps of generators in one thread, off the event loop.
 
-    The thread takes steps in the order in which they were asked for, and a stream asks for its next step only
-    when it has the one before: so streams take turns, and a short text is never stuck behind a long one.
+    A stream asks for its next step only when it has the one before, and the thread takes the step that is due first.
+    So streams take turns, a short text is never stuck behind a long one, and who has sound enough to listen to waits
+    for those who have none.
     """
 
     def __init__(self, load: Callable[[], None], max_streams: int) -> None:
         self._load = load
         self._max_streams = max_streams
+        self._turns = Turns()
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="engine")
         self._loading: asyncio.Future[None] | None = None
         self.streams = 0
@@ -42,28 +46,34 @@ class Scheduler:
         if error := self._loading.exception():
             raise (error if isinstance(error, SvcError) else EngineUnavailable(f"The engine did not start: {error}"))
 
-    async def stream(self, work: Generator[T]) -> AsyncGenerator[T]:
+    async def stream(self, work: Generator[T], playback: Playback[T] | None = None) -> AsyncGenerator[T]:
         """The items of `work`, if there is a place for one more stream."""
         self.require_ready()
         if self.streams >= self._max_streams:
             raise Busy(self._max_streams)
         self.streams += 1
         try:
-            async with aclosing(self.turns(work)) as items:
+            async with aclosing(self.turns(work, playback)) as items:
                 async for item in items:
                     yield item
         finally:
             self.streams -= 1
 
-    async def turns(self, work: Generator[T]) -> AsyncGenerator[T]:
-        """The items of `work`, each made in a turn of its own; closing this stops the work within a step."""
+    async def turns(self, work: Generator[T], playback: Playback[T] | None = None) -> AsyncGenerator[T]:
+        """The items of `work`, each made in a turn of its own; closing this stops the work within a step.
+
+        Without a `playback` each item is wanted at once.
+        """
         loop = asyncio.get_running_loop()
         try:
             while True:
-                item = await loop.run_in_executor(self._worker, next, work, _END)
+                async with self._turns.turn(playback.due() if playback else time.monotonic()):
+                    item = await loop.run_in_executor(self._worker, next, work, _END)
                 if item is _END:
                     return
-                yield item  # type: ignore[misc]
+                if playback:
+                    playback.add(item)
+                yield item
         finally:
             # In the worker, because an abandoned step may still be running there.
             self._worker.submit(work.close)

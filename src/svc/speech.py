@@ -15,6 +15,7 @@ from svc.text.language import Language
 from svc.text.narrator import Narrator
 from svc.text.phonemes import Phonemizer
 from svc.text.phrase import Phrase
+from svc.turns import Playback
 from svc.voices import Voice
 
 # A text without a single word, such as "🙂", still gets an answer that a player accepts.
@@ -43,11 +44,12 @@ class SpokenChunk:
 
 @dataclass(frozen=True, slots=True)
 class AudioPart:
-    """Encoded sound, and the characters that are heard in it: the caller's own, and those that were read."""
+    """Encoded sound of so many seconds, and the characters heard in it: the caller's own, and those that were read."""
 
     audio: bytes = b""
     alignment: Alignment = field(default_factory=Alignment)
     normalized: Alignment = field(default_factory=Alignment)
+    seconds: float = 0.0
 
     @classmethod
     def joined(cls, parts: Sequence["AudioPart"]) -> "AudioPart":
@@ -55,6 +57,7 @@ class AudioPart:
             b"".join(part.audio for part in parts),
             Alignment.joined(part.alignment for part in parts),
             Alignment.joined(part.normalized for part in parts),
+            sum(part.seconds for part in parts),
         )
 
     def pieces(self, longest: int) -> Iterator["AudioPart"]:
@@ -65,6 +68,11 @@ class AudioPart:
 
 
 Parts = Generator[AudioPart]
+
+
+def listener() -> Playback[AudioPart]:
+    """Somebody who listens to the parts of a stream as they come."""
+    return Playback(lambda part: part.seconds)
 
 
 class Speech:
@@ -135,11 +143,12 @@ class Recording:
         self._aligner.read(text)
 
     def add(self, chunk: SpokenChunk) -> AudioPart:
-        self._until = chunk.until
+        seconds, self._until = chunk.until - self._until, chunk.until
         return AudioPart(
             self._encoder.encode(chunk.samples),
             self._aligner.original(chunk.heard, chunk.until),
             self._aligner.normalized(chunk.heard, chunk.until),
+            seconds,
         )
 
     def end(self) -> AudioPart:

@@ -17,7 +17,7 @@ from svc.audio import formats
 from svc.audio.formats import OutputFormat
 from svc.errors import TextTooLong
 from svc.scheduler import Scheduler
-from svc.speech import AudioPart, Parts, Speech, SpeechRequest, clip, stream
+from svc.speech import AudioPart, Parts, Speech, SpeechRequest, clip, listener, stream
 from svc.voice_settings import VoiceSettingsStore
 from svc.voices import Voices
 
@@ -50,7 +50,8 @@ def router(
         )
 
     def spoken(encode: Callable[..., Parts], request: SpeechRequest, audio: OutputFormat) -> AsyncGenerator[AudioPart]:
-        return scheduler.stream(encode(speech.speak(request), audio, speech.sample_rate, request.text))
+        work = encode(speech.speak(request), audio, speech.sample_rate, request.text)
+        return scheduler.stream(work, listener())
 
     async def whole(request: SpeechRequest, audio: OutputFormat, http: Request) -> AudioPart:
         latest = AudioPart()

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from svc.errors import TextTooLong
 from svc.realtime.frames import Frames
 from svc.scheduler import Scheduler
-from svc.speech import Dictation, Parts
+from svc.speech import Dictation, Parts, listener
 
 
 @dataclass(slots=True)
@@ -37,6 +37,7 @@ class Context:
         self._dictation = dictation
         self._scheduler = scheduler
         self._send = send
+        self._listener = listener()
         self._max_characters = max_characters
         self.frames = frames
         self._waiting: deque[_Piece] = deque()
@@ -113,7 +114,7 @@ class Context:
         return True
 
     async def _speak(self, parts: Parts) -> None:
-        async with aclosing(self._scheduler.turns(parts)) as made:
+        async with aclosing(self._scheduler.turns(parts, self._listener)) as made:
             async for part in made:
                 for frame in self.frames.audio(part):
                     await self._send(frame)
