@@ -4,9 +4,11 @@ import asyncio
 import base64
 import json
 import time
+from collections.abc import Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from statistics import median
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.progress import Progress
@@ -92,7 +94,7 @@ def _first_phrase(words: list[str]) -> int:
     return len(words) - 1
 
 
-async def _together(speaking: list) -> list[Measure]:  # type: ignore[type-arg]
+async def _together(speaking: list[Coroutine[Any, Any, Measure]]) -> list[Measure]:
     return list(await asyncio.gather(*speaking))
 
 
@@ -129,7 +131,9 @@ async def _posted(svc: server.Server, words: list[str]) -> Measure:
         parts = svc.stream(VOICE, "pcm_24000", {"text": " ".join(words)})
         return [(time.perf_counter(), len(part) / _BYTES_A_SECOND) for part in parts]
 
-    return _measure(written, await asyncio.to_thread(streamed), _first_phrase(words))
+    with ThreadPoolExecutor(1) as thread:
+        sounds = await asyncio.get_running_loop().run_in_executor(thread, streamed)
+    return _measure(written, sounds, _first_phrase(words))
 
 
 def _measure(written: list[float], sounds: list[tuple[float, float]], phrase: int) -> Measure:
