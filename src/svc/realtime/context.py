@@ -82,6 +82,14 @@ class Context:
         self._closed = True
         self._changed.set()
 
+    def break_off(self) -> None:
+        """Drops everything at once, also what was flushed."""
+        self._waiting.clear()
+        if self._speaking:
+            self._speaking.cancel()
+        self._closed = True
+        self._changed.set()
+
     async def run(self) -> None:
         """Speaks until the context is closed, and says so."""
         cut_off = False

@@ -47,7 +47,9 @@ class MultiStreamInput(Session):
                 return
             context = self._texts[context_id] = self._begin(message, context_id)
         if context is None:
-            return  # a keep-alive, or the end of what has already ended
+            if message.close_context:
+                self._break_off(context_id)
+            return  # otherwise a keep-alive, or the end of what has already ended
         if message.text:
             self._write(context, message.text)
         if message.flush:
@@ -55,6 +57,12 @@ class MultiStreamInput(Session):
         if message.close_context:
             del self._texts[context_id]
             context.close()
+
+    def _break_off(self, context_id: str) -> None:
+        """Who closes a text again, while it is still being spoken, has been interrupted and wants no more of it."""
+        for context in self._open:
+            if context.frames.context_id == context_id:
+                context.break_off()
 
     def _write(self, context: Context, text: str) -> None:
         """Some clients send whole sentences with no space between them."""

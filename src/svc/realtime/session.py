@@ -30,6 +30,7 @@ E = TypeVar("E", bound=Exception)
 
 # For the last frame and the close; a client that takes neither is cut off.
 _CLOSING_SECONDS = 5
+_SHY_SECONDS = 20
 _LONGEST_REASON = 123  # bytes, by RFC 6455
 
 
@@ -102,6 +103,7 @@ class Session(ABC):
         except* Exception as errors:
             log.error("a socket failed", exc_info=_first(errors))
             ending = Ending.because(InternalError())
+        self._leaving = True
         if ending:
             await close(self._socket, ending)
 
@@ -120,8 +122,10 @@ class Session(ABC):
         await context.run()
 
     async def _read(self, principal: Principal | None) -> None:
+        # Who has not said who they are may not keep a place for long.
+        patience = self._terms.inactivity_timeout if principal else min(self._terms.inactivity_timeout, _SHY_SECONDS)
         while True:
-            raw = await self._receive()
+            raw = await self._receive(patience)
             if self._leaving:
                 continue  # the client may say what it likes; only its going away is of interest
             message = messages.decode(raw)
@@ -132,16 +136,17 @@ class Session(ABC):
             else:
                 await self._desk.verifier.recheck(principal)
             await self._take(messages.parse(message))
+            patience = self._terms.inactivity_timeout
 
-    async def _receive(self) -> str | bytes:
+    async def _receive(self, patience: float) -> str | bytes:
         while True:
             try:
-                async with asyncio.timeout(self._terms.inactivity_timeout):
+                async with asyncio.timeout(patience):
                     event = await self._socket.receive()
             except TimeoutError:
                 if self._leaving or any(context.busy for context in self._open):
                     continue
-                raise InputTimeout(self._terms.inactivity_timeout) from None
+                raise InputTimeout(patience) from None
             if event["type"] == "websocket.disconnect":
                 raise WebSocketDisconnect(event["code"])
             content: str | bytes | None = event.get("text")
