@@ -1,6 +1,7 @@
 """Listens to recordings: naturalness, words, melody and speaker. Runs in the listening environment.
 
-Reads lines of JSON, {"path": …, "senses": ["mos", "words", "onsets", "melody", "speaker"], "references": […],
+Reads lines of JSON, {"path": …, "senses": ["mos", "words", "onsets", "melody", "speaker",
+"resemblyzer"], "references": […],
 "language": …}, and answers each with a line of what was asked for. Its argument is the folder that setup.sh made.
 """
 
@@ -16,6 +17,7 @@ import numpy.typing as npt
 import torch  # type: ignore[import-not-found]
 
 from bench import scoring
+from bench.resemblyzer import Resemblyzer
 
 Audio = npt.NDArray[np.float32]
 _RATE = 16_000  # what every one of the models wants
@@ -71,6 +73,14 @@ class Ears:
         with torch.no_grad():
             embedding = self._recogniser((features - features.mean(0, keepdim=True))[None])[0].numpy()
         return {"speaker": (embedding / np.linalg.norm(embedding)).tolist()}
+
+    def resemblyzer(self, audio: Audio, question: dict[str, Any]) -> dict[str, Any]:
+        """The same by another network, which svc's own was never trained to please."""
+        return {"resemblyzer": self._resemblyzer.embedding(audio).tolist()}
+
+    @cached_property
+    def _resemblyzer(self) -> Resemblyzer:
+        return Resemblyzer(self._home / "resemblyzer/pretrained.pt")
 
     @cached_property
     def _judge(self) -> Any:

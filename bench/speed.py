@@ -45,18 +45,18 @@ def main(
         tempfile.TemporaryDirectory() as scratch,
         server.running("turbo") as turbo,
         server.running("kokoro") as kokoro,
-        _peers(peers_home, Path(scratch)) as peers,
+        peers(peers_home, Path(scratch)) as others,
     ):
         engines: dict[str, Callable[[str], Measure]] = {
-            "svc": lambda text: _streamed(turbo, text),
-            "svc, SVC_ENGINE=kokoro": lambda text: _streamed(kokoro, text),
-            "kokoro-onnx": lambda text: peers.ask(engine="kokoro-onnx", text=text),
-            "Piper": lambda text: peers.ask(engine="Piper", text=text),
+            "svc": lambda text: streamed(turbo, text),
+            "svc, SVC_ENGINE=kokoro": lambda text: streamed(kokoro, text),
+            "kokoro-onnx": lambda text: others.ask(engine="kokoro-onnx", text=text),
+            "Piper": lambda text: others.ask(engine="Piper", text=text),
         }
         taken: dict[str, dict[str, list[Measure]]] = {}
         for speak in engines.values():
             speak(SHORT)  # the first time pays for what is loaded late
-        first_sentence = _streamed(turbo, FIRST_SENTENCE)
+        first_sentence = streamed(turbo, FIRST_SENTENCE)
         with Progress() as progress:
             task = progress.add_task("speaking", total=sum(times for _, times in texts.values()) * len(engines))
             for name, (text, times) in texts.items():
@@ -87,7 +87,7 @@ def main(
     report.save(output)
 
 
-def _peers(home: Path, scratch: Path) -> Worker:
+def peers(home: Path, scratch: Path) -> Worker:
     """Gives kokoro-onnx the very weights and voices that svc speaks with."""
     settings = Settings()
     model, voices = scratch / "kokoro.onnx", scratch / "voices.npz"
@@ -97,7 +97,7 @@ def _peers(home: Path, scratch: Path) -> Worker:
     return Worker(home / "venv/bin/python", "bench.peers", str(model), str(voices), VOICE)
 
 
-def _streamed(svc: server.Server, text: str) -> Measure:
+def streamed(svc: server.Server, text: str) -> Measure:
     began = time.perf_counter()
     first, parts = 0.0, []
     for part in svc.stream(VOICE, "pcm_24000", {"text": text}):

@@ -35,6 +35,9 @@ class Worker:
         result: dict[str, Any] = json.loads(answer)
         return result
 
+    def resident_megabytes(self) -> float:
+        return resident_megabytes(self._process.pid)
+
     def __enter__(self) -> Self:
         return self
 
@@ -42,3 +45,8 @@ class Worker:
         assert self._process.stdin
         self._process.stdin.close()  # the end of its input is the end of its work
         self._process.wait(timeout=30)
+
+
+def resident_megabytes(process: int) -> float:
+    shown = subprocess.run(["ps", "-o", "rss=", "-p", str(process)], capture_output=True, text=True, check=True)
+    return int(shown.stdout) / 1024

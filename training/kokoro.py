@@ -38,11 +38,12 @@ class AdaResBlock(nn.Module):
         self.conv1x1 = nn.Conv1d(inputs, outputs, 1, bias=False) if inputs != outputs else None
         self.pool = nn.ConvTranspose1d(inputs, inputs, 3, 2, 1, 1, groups=inputs) if upsample else None
 
-    def forward(self, x: Tensor, style: Tensor) -> Tensor:
+    def forward(self, x: Tensor, style: Tensor, second: Tensor | None = None) -> Tensor:
+        """`second` is the style of the second norm, where it is not the first's."""
         y = F.leaky_relu(self.norm1(x, style), 0.2)
         if self.pool is not None:
             y, x = self.pool(y), x.repeat_interleave(2, dim=2)
-        y = self.conv2(F.leaky_relu(self.norm2(self.conv1(y), style), 0.2))
+        y = self.conv2(F.leaky_relu(self.norm2(self.conv1(y), style if second is None else second), 0.2))
         if self.conv1x1 is not None:
             x = self.conv1x1(x)
         return (x + y) / math.sqrt(2)
@@ -156,11 +157,13 @@ class Decoder(nn.Module):
         self.generator = Generator()
 
     def features(self, text: Tensor, f0: Tensor, energy: Tensor, style: Tensor) -> Tensor:
+        """`style` is [B, 128], or [B, 10, 128] with a style for each norm."""
+        styles = style.unbind(1) if style.dim() == 3 else [style] * 10
         curves = [self.F0_conv(f0[:, None]), self.N_conv(energy[:, None])]
         skip = [self.asr_res(text), *curves]
-        x = self.encode(torch.cat([text, *curves], dim=1), style)
-        for block in self.decode:
-            x = block(torch.cat([x, *skip], dim=1), style)
+        x = self.encode(torch.cat([text, *curves], dim=1), *styles[:2])
+        for i, block in enumerate(self.decode, start=1):
+            x = block(torch.cat([x, *skip], dim=1), *styles[2 * i : 2 * i + 2])
         return x
 
 

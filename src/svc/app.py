@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
@@ -11,11 +11,14 @@ from svc import __version__
 from svc.api import (
     account,
     authentication,
+    cloning,
     content,
     cors,
+    docs,
     errors,
     health,
     models,
+    page,
     previews,
     realtime,
     request_id,
@@ -28,11 +31,19 @@ from svc.auth.housekeeping import Housekeeping
 from svc.auth.static_keys import StaticKeys
 from svc.auth.tokens import Tokens
 from svc.auth.verifier import Verifier
+from svc.cloning.custom_voices import CustomVoices
+from svc.cloning.ear import Ear
+from svc.cloning.likeness import Likeness
+from svc.cloning.outbox import Outbox
+from svc.cloning.store import VoiceStore
+from svc.cloning.studio import LoadEar, Studio
 from svc.engine import weights
 from svc.engine.fake import FakeEngine
 from svc.engine.kokoro import KokoroEngine
 from svc.engine.protocol import Engine
 from svc.engine.turbo import TurboEngine
+from svc.guides import library
+from svc.guides.library import Library
 from svc.realtime.session import Desk
 from svc.realtime.sockets import Sockets
 from svc.scheduler import Scheduler
@@ -42,23 +53,71 @@ from svc.text.phonemes import Phonemizer
 from svc.voice_settings import VoiceSettingsStore
 from svc.voices import Voices, built_in
 
-if TYPE_CHECKING:  # SQLAlchemy takes its time to load: whoever has no table need not wait for it
+if TYPE_CHECKING:  # these take their time to load: whoever has no table and no mirror need not wait for them
     from svc.auth.table import KeysTable
+    from svc.cloning.mirror import Mirror
 
 
 def create_engine(settings: Settings) -> Engine:
     if settings.engine == "fake":
         return FakeEngine()
     speaking = KokoroEngine if settings.engine == "kokoro" else TurboEngine
-    return speaking(lambda: weights.load(settings.model_dir, settings.model_hub, settings.cache_dir), settings.threads)
+    return speaking(
+        lambda: weights.load(settings.model_dir, settings.model_hub, settings.cache_dir),
+        settings.threads,
+        settings.device,
+    )
 
 
 def create_voices(settings: Settings) -> Voices:
-    return Voices(built_in(), settings.default_voice, settings.strict_voices)
+    """The catalogue, with the voices that came with the model and those that were cloned."""
+    voices = Voices(built_in(), settings.default_voice, settings.strict_voices)
+    create_custom_voices(settings, voices).refresh()
+    return voices
+
+
+def create_custom_voices(settings: Settings, voices: Voices) -> CustomVoices:
+    return CustomVoices(VoiceStore(settings.data_dir / "voices", create_outbox(settings)), voices)
+
+
+def create_outbox(settings: Settings) -> Outbox | None:
+    return Outbox(settings.data_dir / "voices/outbox") if settings.voice_mirror else None
+
+
+def create_mirror(settings: Settings, custom_voices: CustomVoices) -> "Mirror | None":
+    outbox = create_outbox(settings)
+    if settings.voice_mirror is None or outbox is None:
+        return None
+    from svc.cloning.mirror import Mirror
+    from svc.cloning.remote import open_remote
+
+    remote = open_remote(settings.voice_mirror)
+    return Mirror(remote, custom_voices.store, outbox, custom_voices.refresh, settings.voice_mirror_seconds)
+
+
+def create_studio(
+    settings: Settings, speech: Speech, scheduler: Scheduler, voices: Voices, custom_voices: CustomVoices, ear: LoadEar
+) -> Studio:
+    return Studio(
+        ear,
+        speech,
+        scheduler,
+        voices,
+        custom_voices,
+        max_voices=settings.max_custom_voices,
+        keep_references=settings.keep_references,
+        require_consent=settings.require_consent,
+    )
+
+
+def load_ear() -> tuple[Ear, Likeness]:
+    from svc.cloning.encoder import VoiceEncoder
+
+    return VoiceEncoder.load(), Likeness.load()
 
 
 def create_speech(settings: Settings) -> Speech:
-    return Speech(create_engine(settings), Phonemizer())
+    return Speech(create_engine(settings), Phonemizer(), settings.watermark)
 
 
 def create_keys_table(settings: Settings) -> "KeysTable | None":
@@ -69,8 +128,13 @@ def create_keys_table(settings: Settings) -> "KeysTable | None":
     return KeysTable(settings.api_keys_table.get_secret_value())
 
 
-def create_app(settings: Settings, pipeline: Speech | None = None, clock: Callable[[], float] = time.time) -> FastAPI:
-    """The web application; `pipeline` stands in for the one that the settings describe, `clock` for the real one."""
+def create_app(
+    settings: Settings,
+    pipeline: Speech | None = None,
+    clock: Callable[[], float] = time.time,
+    ear: LoadEar = load_ear,
+) -> FastAPI:
+    """The web application; `pipeline`, `clock` and `ear` stand in for the real ones."""
     pipeline = pipeline or create_speech(settings)
     scheduler = Scheduler(pipeline.load, settings.max_streams)
     table = create_keys_table(settings)
@@ -85,33 +149,47 @@ def create_app(settings: Settings, pipeline: Speech | None = None, clock: Callab
     )
 
     sockets = Sockets(settings.max_sockets)
+    voices = Voices(built_in(), settings.default_voice, settings.strict_voices)
+    voice_settings = VoiceSettingsStore(settings.data_dir)
+    custom_voices = create_custom_voices(settings, voices)
+    custom_voices.load()
+    mirror = create_mirror(settings, custom_voices)
+    studio = create_studio(settings, pipeline, scheduler, voices, custom_voices, ear)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         warn_if_exposed(settings.host, verifier.open)
         scheduler.start()
-        async with housekeeping.running():
+        async with housekeeping.running(), custom_voices.watched(), mirror.running() if mirror else nullcontext():
             yield
+        await studio.close()
         await sockets.close(settings.shutdown_seconds)
         await scheduler.close()
 
     app = FastAPI(
-        title="svc", version=__version__, lifespan=lifespan, strict_content_type=False, responses=errors.RESPONSES
+        title="svc",
+        version=__version__,
+        lifespan=lifespan,
+        strict_content_type=False,
+        responses=errors.RESPONSES,
+        docs_url=None,  # `docs` serves these itself, with nothing from other servers
+        redoc_url=None,
     )
-    voices = create_voices(settings)
-    voice_settings = VoiceSettingsStore(settings.data_dir)
-    app.include_router(health.router(scheduler))
+    app.include_router(page.router())
+    app.include_router(health.router(scheduler, custom_voices, mirror))
     app.include_router(speech.router(pipeline, scheduler, voices, voice_settings, settings.max_characters))
     desk = Desk(pipeline, scheduler, voice_settings, verifier, settings.max_characters)
     origins = cors.Origins(_list(settings.cors_origins), verifier.open)
     app.include_router(realtime.router(desk, sockets, voices, origins))
     app.include_router(voices_api.router(voices, voice_settings))
+    app.include_router(cloning.router(studio, voices, voice_settings))
     app.include_router(previews.router(pipeline, scheduler, voices, settings.cache_dir / "previews"))
     app.include_router(models.router(_list(settings.model_aliases), settings.max_characters))
     app.include_router(account.router())
     app.include_router(tokens.router(Tokens(table, clock)))
+    app.include_router(docs.router(Library(library.find())))
     # The last one installed is the outermost: a request passes them from the last to the first.
-    content.install(app, settings.max_body_bytes, settings.max_body_seconds)
+    content.install(app, settings.max_body_bytes, settings.max_body_seconds, settings.max_clip_bytes)
     authentication.install(app, verifier)
     errors.install(app)
     cors.install(app, origins)

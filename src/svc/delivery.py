@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass
 
-from svc.engine.protocol import Delivery, StyleTable
+import numpy as np
+
+from svc.engine.protocol import PLAIN_LAYERS, Delivery, Samples, StyleTable
 from svc.voices import Voice
 
 SLOWEST, FASTEST = 0.5, 2.0
@@ -43,15 +45,22 @@ class VoiceSettings:
 
     def voiced(self, voice: Voice) -> StyleTable:
         """The voice's style, with as much of its own timbre as asked for."""
-        own = 0.6 + 0.4 * _slider(self.similarity_boost) / 0.75
-        if not self.use_speaker_boost:
-            own -= 0.1
+        own = self._own()
         if own == 1.0:
             return voice.style
         style = voice.style.copy()
         timbre = slice(0, 128)
         style[:, timbre] = voice.neutral[:, timbre] + own * (voice.style - voice.neutral)[:, timbre]
         return style
+
+    def layered(self, voice: Voice) -> Samples:
+        """How far the layers of a cloned voice stray from its timbre, in the same measure."""
+        return PLAIN_LAYERS if voice.parameters is None else np.float32(self._own()) * voice.parameters.layers
+
+    def _own(self) -> float:
+        """How much of what is its own a voice keeps."""
+        own = 0.6 + 0.4 * _slider(self.similarity_boost) / 0.75
+        return own if self.use_speaker_boost else own - 0.1
 
 
 def _slider(value: float) -> float:

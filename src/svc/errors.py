@@ -4,12 +4,20 @@
     ├── InvalidOutputFormat   400  invalid_output_format
     ├── TextTooLong           400  max_character_limit_exceeded
     ├── UnknownTokenType      400  unknown_token_type
+    ├── NotAudio              400  not_audio
+    ├── ClipDamaged           400  clip_damaged
+    ├── ClipSilent            400  clip_silent
+    ├── NoSpeech              400  no_speech
+    ├── ClipTooShort          400  clip_too_short
+    ├── BuiltInVoice          400  built_in_voice
+    ├── VoiceLimitReached     400  voice_limit_reached
     ├── InvalidMessage        400  invalid_input_message
     ├── BinaryMessage         400  invalid_input_message
     ├── TooManyContexts       400  too_many_contexts
     ├── MissingApiKey         401  missing_api_key
     ├── InvalidApiKey         401  invalid_api_key
     ├── InsufficientScope     401  insufficient_scope
+    ├── ConsentRequired       403  consent_required
     ├── ForeignPage           403  origin_not_allowed
     ├── VoiceNotFound         404  voice_not_found
     ├── HistoryItemNotFound   404  history_item_not_found
@@ -19,10 +27,12 @@
     ├── MessageTooLarge       413  message_too_large
     ├── UnsupportedMediaType  415  unsupported_media_type
     ├── Busy                  429  system_busy
+    ├── CloningBusy           429  system_busy
     ├── TooManySockets        429  system_busy
     ├── InternalError         500  internal_error
     ├── NotSupported          501  not_supported
     ├── KeysUnavailable       503  keys_unavailable
+    ├── StorageUnavailable    503  storage_unavailable
     ├── ModelLoading          503  model_loading
     ├── ShuttingDown          503  shutting_down
     └── EngineUnavailable     503  engine_unavailable
@@ -77,6 +87,67 @@ class UnknownTokenType(SvcError):
         super().__init__(f"This server makes no tokens of that type. Valid types: {', '.join(valid)}.")
 
 
+class NotAudio(SvcError):
+    http_status = 400
+    status = "not_audio"
+
+    def __init__(self) -> None:
+        super().__init__("The file holds no sound that this server can read. Send WAV, MP3, M4A, OGG, FLAC or WebM.")
+
+
+class ClipDamaged(SvcError):
+    http_status = 400
+    status = "clip_damaged"
+
+    def __init__(self) -> None:
+        super().__init__("The recording is damaged or cut off, so that it cannot be read. Save or record it again.")
+
+
+class ClipSilent(SvcError):
+    http_status = 400
+    status = "clip_silent"
+
+    def __init__(self) -> None:
+        super().__init__("The recording is silent. Check the microphone, and record 10 to 20 seconds of speech.")
+
+
+class NoSpeech(SvcError):
+    http_status = 400
+    status = "no_speech"
+
+    def __init__(self) -> None:
+        super().__init__("No speech was found, only noise or music. Send 10 to 20 seconds of one person speaking.")
+
+
+class ClipTooShort(SvcError):
+    http_status = 400
+    status = "clip_too_short"
+
+    def __init__(self, seconds: float, least: float) -> None:
+        super().__init__(
+            f"There are {seconds:.1f} seconds of speech in the recording; a voice needs at least {least:g}, "
+            "and sounds best with 10 to 20."
+        )
+
+
+class BuiltInVoice(SvcError):
+    http_status = 400
+    status = "built_in_voice"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"{name} came with the server. Only voices that were cloned can be changed or removed.")
+
+
+class VoiceLimitReached(SvcError):
+    http_status = 400
+    status = "voice_limit_reached"
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(
+            f"This server keeps {limit} custom voices, and it has them. Remove one, or raise SVC_MAX_CUSTOM_VOICES."
+        )
+
+
 class InvalidMessage(SvcError):
     http_status = 400
     status = "invalid_input_message"
@@ -124,6 +195,17 @@ class InsufficientScope(SvcError):
 
     def __init__(self) -> None:
         super().__init__("This credential may only speak and look at voices. The request needs a full API key.")
+
+
+class ConsentRequired(SvcError):
+    http_status = 403
+    status = "consent_required"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "This server clones a voice only with the consent of whose it is. "
+            "Send consent=true if you have it (SVC_REQUIRE_CONSENT)."
+        )
 
 
 class ForeignPage(SvcError):
@@ -200,6 +282,15 @@ class Busy(SvcError):
         super().__init__(f"The server is already speaking {limit} texts at once. Try again in a moment.")
 
 
+class CloningBusy(SvcError):
+    http_status = 429
+    status = "system_busy"
+    retry_after = 2
+
+    def __init__(self) -> None:
+        super().__init__("Several voices are being cloned already. Try again in a few seconds.")
+
+
 class TooManySockets(SvcError):
     http_status = 429
     status = "system_busy"
@@ -228,6 +319,17 @@ class KeysUnavailable(SvcError):
 
     def __init__(self, reason: str) -> None:
         super().__init__("The server cannot check keys at the moment. Try again in a few seconds.")
+        self.reason = reason
+
+
+class StorageUnavailable(SvcError):
+    """The disk does not take a voice. `reason` is for the log and the command line; callers are not told."""
+
+    http_status = 503
+    status = "storage_unavailable"
+
+    def __init__(self, reason: str) -> None:
+        super().__init__("The server cannot keep the voice: its disk is full or does not answer. Nothing was changed.")
         self.reason = reason
 
 

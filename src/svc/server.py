@@ -2,9 +2,11 @@
 
 import logging
 import socket
+from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
+from uvicorn.config import LOGGING_CONFIG
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from svc.realtime.messages import LONGEST_MESSAGE
@@ -15,6 +17,7 @@ from svc.settings import Settings
 def create_server(app: FastAPI, settings: Settings) -> "Server":
     config = uvicorn.Config(
         app,
+        log_config=_logging(),
         log_level="info",
         access_log=False,
         proxy_headers=True,
@@ -25,6 +28,12 @@ def create_server(app: FastAPI, settings: Settings) -> "Server":
     )
     logging.getLogger("uvicorn.error").addFilter(_is_worth_a_line)
     return Server(config, app.state.sockets, settings.shutdown_seconds)
+
+
+def _logging() -> dict[str, Any]:
+    """uvicorn's, with the service's own lines: who cloned which voice has to be on record."""
+    own = {"handlers": ["default"], "level": "INFO", "propagate": False}
+    return {**LOGGING_CONFIG, "loggers": {**LOGGING_CONFIG["loggers"], "svc": own}}
 
 
 class Server(uvicorn.Server):

@@ -8,6 +8,7 @@ from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from svc.auth.address import normalised
+from svc.cloning import address
 from svc.voices import FALLBACK_VOICE
 
 
@@ -50,10 +51,14 @@ class Settings(BaseSettings):
     """Where fetched weights are kept."""
 
     data_dir: Path = Field(default_factory=_data_dir)
-    """Where what people made is kept: the settings of voices."""
+    """Where what people made is kept: custom voices, and the settings of voices."""
 
     threads: int = Field(default_factory=lambda: os.cpu_count() or 1, ge=1)
     """How many threads the engine computes with; by default one for each core."""
+
+    device: Literal["cpu", "cuda"] = "cpu"
+    """Where the engine computes: `cpu`, or `cuda` (an NVIDIA GPU, with `onnxruntime-gpu` in the place of
+    `onnxruntime`)."""
 
     default_voice: str = FALLBACK_VOICE
     """The voice that speaks for unknown voice ids: an id, or a name such as `af_heart`."""
@@ -69,6 +74,28 @@ class Settings(BaseSettings):
 
     max_body_seconds: float = Field(30, gt=0)
     """How long a request body may take to arrive; a slower one is answered 408."""
+
+    max_clip_bytes: int = Field(25_000_000, ge=1000)
+    """The largest request body that brings recordings of a voice, in bytes; a larger one is answered 413."""
+
+    max_custom_voices: int = Field(1_000, ge=0)
+    """How many custom voices are kept; a further one is answered 400 `voice_limit_reached`. 0 turns cloning off."""
+
+    keep_references: bool = True
+    """Keep the speech that a custom voice was made from, at most 20 seconds, so that it can be improved later."""
+
+    require_consent: bool = False
+    """Clone a voice only when the request says `consent=true`; without it, the answer is 403 `consent_required`."""
+
+    watermark: bool = False
+    """Put a watermark that one does not hear into what custom voices say; `svc watermark check` finds it."""
+
+    voice_mirror: str | None = None
+    """Object storage that custom voices are mirrored to and shared through: `s3://bucket/prefix`, `gs://…`, `az://…` or
+    `file:///folder`. Credentials come the usual way of each cloud, such as AWS_ACCESS_KEY_ID."""
+
+    voice_mirror_seconds: float = Field(15, gt=0)
+    """How often the mirror is asked for voices that were added or removed elsewhere."""
 
     model_aliases: str = ""
     """Further model ids to list, separated by commas, for clients that look for the one they know."""
@@ -107,6 +134,13 @@ class Settings(BaseSettings):
         """A slip in the configuration must not open the door."""
         if value is not None and not _split(value):
             raise ValueError("holds no key; leave it unset to ask for none")
+        return value
+
+    @field_validator("voice_mirror")
+    @classmethod
+    def _is_a_mirror(cls, value: str | None) -> str | None:
+        if value is not None:
+            address.check(value)
         return value
 
     @field_validator("api_keys_table")

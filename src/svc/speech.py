@@ -9,6 +9,7 @@ import numpy as np
 from svc.alignment import Aligner, Alignment, Progress, progress
 from svc.audio import encoders
 from svc.audio.formats import OutputFormat
+from svc.cloning import watermark
 from svc.delivery import VoiceSettings
 from svc.engine.protocol import Chunk, Engine, Samples, Utterance
 from svc.text.language import Language
@@ -78,8 +79,10 @@ def listener() -> Playback[AudioPart]:
 class Speech:
     """Text in, sound out. Each step of an iterator is one bounded piece of work, done in the caller's thread."""
 
-    def __init__(self, engine: Engine, phonemizer: Phonemizer) -> None:
+    def __init__(self, engine: Engine, phonemizer: Phonemizer, watermark: bool = False) -> None:
+        """With `watermark`, what cloned voices say carries one."""
         self._engine = engine
+        self._watermark = watermark
         self.sample_rate = engine.sample_rate
         self.engine_name = engine.name
         self._phonemizer = phonemizer
@@ -90,7 +93,7 @@ class Speech:
 
     def speak(self, request: SpeechRequest) -> Iterator[SpokenChunk]:
         """The sound of a text, chunk by chunk."""
-        speaker = Speaker(self._engine, request)
+        speaker = self._speaker(request)
         phrases = self._narrator(request).read(request.text, request.previous_text, request.next_text)
         yield from speaker.speak(phrases)
         if not speaker.seconds:
@@ -99,7 +102,10 @@ class Speech:
     def dictation(self, request: SpeechRequest, output_format: OutputFormat, schedule: Sequence[int]) -> "Dictation":
         """For a text that is still being written: the request says how to speak it, and its own text is not read."""
         recording = Recording(output_format, self.sample_rate)
-        return Dictation(self._narrator(request, schedule), Speaker(self._engine, request), recording)
+        return Dictation(self._narrator(request, schedule), self._speaker(request), recording)
+
+    def _speaker(self, request: SpeechRequest) -> "Speaker":
+        return Speaker(self._engine, request, self._watermark and request.voice.custom is not None)
 
     def _narrator(self, request: SpeechRequest, schedule: Sequence[int] = ()) -> Narrator:
         return Narrator(self._phonemizer, request.voice.language, request.language, schedule)
@@ -108,23 +114,38 @@ class Speech:
 class Speaker:
     """A voice in one manner of speaking, that keeps the time."""
 
-    def __init__(self, engine: Engine, request: SpeechRequest) -> None:
+    def __init__(self, engine: Engine, request: SpeechRequest, marked: bool) -> None:
         self._engine = engine
+        self._marked = marked
         self._style = request.settings.voiced(request.voice)
         self._delivery = request.settings.delivery(request.seed)
+        self._layers = request.settings.layered(request.voice)
+        self._pitch_scale = request.voice.parameters.pitch_scale if request.voice.parameters else 1.0
         self.seconds = 0.0
 
     def speak(self, phrases: Iterable[Phrase]) -> Iterator[SpokenChunk]:
         for phrase in phrases:
             began = self.seconds
             for chunk in self._sound(phrase):
-                self.seconds += len(chunk.samples) / self._engine.sample_rate
-                yield SpokenChunk(chunk.samples, progress(phrase, chunk.timings, began), self.seconds)
+                samples = self._signed(chunk.samples)
+                self.seconds += len(samples) / self._engine.sample_rate
+                yield SpokenChunk(samples, progress(phrase, chunk.timings, began), self.seconds)
+
+    def _signed(self, samples: Samples) -> Samples:
+        return watermark.mark(samples, round(self.seconds * self._engine.sample_rate)) if self._marked else samples
 
     def _sound(self, phrase: Phrase) -> Iterator[Chunk]:
         if phrase.words:
             yield from self._engine.synthesize(
-                Utterance(phrase.phonemes, self._style, self._delivery, phrase.before, phrase.after)
+                Utterance(
+                    phrase.phonemes,
+                    self._style,
+                    self._delivery,
+                    phrase.before,
+                    phrase.after,
+                    self._layers,
+                    self._pitch_scale,
+                )
             )
         if phrase.pause:
             yield Chunk(_silence(phrase.pause, self._engine.sample_rate))

@@ -1,11 +1,11 @@
 """The settings that people gave to voices: one small file, whole after a crash."""
 
 import json
-import os
 from dataclasses import asdict
 from pathlib import Path
 from threading import Lock
 
+from svc import durable
 from svc.delivery import VoiceSettings
 
 
@@ -27,12 +27,14 @@ class VoiceSettingsStore:
             self._write({voice_id: asdict(each) for voice_id, each in changed.items()})
             self._settings = changed
 
+    def forget(self, voice_id: str) -> None:
+        """A removed voice leaves no settings behind."""
+        with self._lock:
+            if voice_id in self._settings:
+                changed = {known: each for known, each in self._settings.items() if known != voice_id}
+                self._write({known: asdict(each) for known, each in changed.items()})
+                self._settings = changed
+
     def _write(self, content: dict[str, dict[str, object]]) -> None:
-        """Beside the old file first, then in its place: a crash leaves one of the two."""
         self._file.parent.mkdir(parents=True, exist_ok=True)
-        beside = self._file.with_suffix(".new")
-        with beside.open("w") as out:
-            json.dump(content, out, indent=2)
-            out.flush()
-            os.fsync(out.fileno())
-        beside.replace(self._file)
+        durable.write(self._file, json.dumps(content, indent=2).encode())

@@ -1,15 +1,20 @@
 """The voices: who there is, what they are called, and how they sound."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from io import BytesIO
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from svc.engine.protocol import StyleTable
 from svc.errors import VoiceNotFound
 from svc.text.language import Language
+
+if TYPE_CHECKING:  # what a cloned voice is made of builds on the built-in voices
+    from svc.cloning.custom_voice import CustomVoice
+    from svc.cloning.parameters import VoiceParameters
 
 FALLBACK_VOICE = "af_heart"
 
@@ -56,34 +61,91 @@ class Voice:
     language: Language
     accent: str
     gender: str
-    style: StyleTable
     neutral: StyleTable
     """The average of the voices of this gender: what the voice is like without what is its own."""
+    table: StyleTable | None = None
+    """The style of a built-in voice."""
+    parameters: "VoiceParameters | None" = None
+    """What a cloned voice is made of."""
+    custom: "CustomVoice | None" = None
+    """What is known about a cloned voice that is kept."""
+
+    @property
+    def style(self) -> StyleTable:
+        if self.table is not None:
+            return self.table
+        assert self.parameters is not None
+        # Half a megabyte, made in a moment: only who speaks with a clone needs to hold it.
+        style: StyleTable = self.neutral + np.concatenate([self.parameters.timbre, self.parameters.melody])
+        return style
 
 
 class Voices:
-    """The catalogue. An unknown id is spoken by the default voice, unless `strict`."""
+    """The catalogue. An unknown id is spoken by the default voice, unless `strict`.
+
+    Cloned voices come and go while others read: every change is a new dictionary, put in the place of the old one.
+    Who speaks with a voice that is removed meanwhile still has it to the end.
+    """
 
     def __init__(self, voices: Iterable[Voice], default: str = FALLBACK_VOICE, strict: bool = False) -> None:
-        self._voices = {voice.voice_id: voice for voice in voices}
+        self._built_in = {voice.voice_id: voice for voice in voices}
         self._by_name = {
-            **{voice.key: voice for voice in self._voices.values()},
-            **{voice.name.lower(): voice for voice in self._voices.values()},
+            **{voice.key: voice for voice in self._built_in.values()},
+            **{voice.name.lower(): voice for voice in self._built_in.values()},
         }
+        self._custom: dict[str, Voice] = {}
+        self._average = np.mean([voice.style for voice in self._built_in.values()], axis=0)
         self._strict = strict
         self._elsewhere = {} if strict else _KNOWN_ELSEWHERE
-        self.default = self.find(default)
+        self._default = default
+        if not default.startswith("custom-"):  # those are still to come
+            self.find(default)
+
+    @property
+    def default(self) -> Voice:
+        """Who speaks for unknown ids; while a cloned voice that was chosen for it is not there, the fallback."""
+        try:
+            return self.find(self._default)
+        except VoiceNotFound:
+            return self.find(FALLBACK_VOICE)
 
     def __iter__(self) -> Iterator[Voice]:
-        return iter(self._voices.values())
+        yield from self._built_in.values()
+        yield from self._custom.values()
 
     def find(self, voice_id: str) -> Voice:
-        """The voice of that id or name; unless strict, also one that stands in for a well-known id."""
+        """The voice of that id or name; unless strict, also one that stands in for a well-known id.
+
+        A name that several have is the built-in voice's, or else that of the one which was made first.
+        """
         known = self._elsewhere.get(voice_id, voice_id)
-        voice = self._voices.get(known) or self._by_name.get(known.lower())
+        voice = self._built_in.get(known) or self._custom.get(known) or self._by_name.get(known.lower())
+        if voice is None:
+            voice = next((each for each in self._custom.values() if each.name.lower() == known.lower()), None)
         if voice is None:
             raise VoiceNotFound(voice_id)
         return voice
+
+    def put_custom(self, voices: "Iterable[CustomVoice]") -> None:
+        """Replaces all cloned voices by these."""
+        oldest_first = sorted(voices, key=lambda voice: (voice.created_at, voice.voice_id))
+        self._custom = {voice.voice_id: self.cloned(voice) for voice in oldest_first}
+
+    def sketch(self, parameters: "VoiceParameters", language: Language) -> Voice:
+        """A cloned voice that can speak, though nobody has kept it yet."""
+        return Voice("", "", "", language, "", "", neutral=self._average, parameters=parameters)
+
+    def cloned(self, voice: "CustomVoice") -> Voice:
+        """The voice as one that can speak, in the catalogue or not."""
+        return replace(
+            self.sketch(voice.parameters, voice.language),
+            voice_id=voice.voice_id,
+            name=voice.name,
+            key=voice.voice_id,
+            accent=voice.labels.get("accent", ""),
+            gender=voice.labels.get("gender", ""),
+            custom=voice,
+        )
 
     def resolve(self, voice_id: str) -> Voice:
         """The voice that speaks for an id, known or not."""
@@ -110,7 +172,7 @@ def built_in() -> list[Voice]:
 
 def _voice(key: str, name: str, style: StyleTable, neutral: StyleTable) -> Voice:
     language, accent = _LANGUAGES[key[0]]
-    return Voice(_voice_id(key), name, key, language, accent, _GENDERS[key[1]], style, neutral)
+    return Voice(_voice_id(key), name, key, language, accent, _GENDERS[key[1]], neutral, style)
 
 
 def _voice_id(key: str) -> str:

@@ -22,7 +22,7 @@ from svc.text.phonemes import Phonemizer
 from tests.auth.clock import Clock
 
 SPEECH = "/v1/text-to-speech/af_heart?output_format=pcm_8000"
-PUBLIC = ["/health", "/openapi.json", "/docs", "/redoc"]
+PUBLIC = ["/health", "/readyz", "/openapi.json", "/docs", "/docs/interactive", "/docs/quickstart"]
 PROTECTED = [
     ("POST", SPEECH),
     ("POST", "/v1/text-to-speech/af_heart/stream"),
@@ -35,11 +35,13 @@ PROTECTED = [
     ("GET", "/v1/voices/af_heart/settings"),
     ("POST", "/v1/voices/af_heart/settings/edit"),
     ("POST", "/v1/voices/add"),
+    ("POST", "/v1/voices/custom-1/edit"),
     ("DELETE", "/v1/voices/custom-1"),
     ("POST", "/voices"),
     ("DELETE", "/voices/custom-1"),
     ("POST", "/v1/tokens/ephemeral"),
     ("POST", "/v1/single-use-token/tts_websocket"),
+    ("GET", "/metrics"),
     ("GET", "/v1/models"),
     ("GET", "/v1/user"),
     ("GET", "/v1/user/subscription"),

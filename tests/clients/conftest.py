@@ -153,15 +153,21 @@ def run(driver: str, packages: str, *arguments: str, calls: Sequence[str] = (), 
 
 
 def drive(
-    client: str, address: str, strict: str = "", loading: str = "", text: str = TEXT, calls: Sequence[str] = ()
+    client: str,
+    address: str,
+    strict: str = "",
+    loading: str = "",
+    text: str = TEXT,
+    calls: Sequence[str] = (),
+    voice: str = VOICE,
 ) -> Report:
     """Runs the driver of an SDK."""
     driver, packages = (
         (f"{client}.py", f"elevenlabs-{client[-1]}")
-        if client.startswith("python")
+        if "python" in client
         else (f"{client}.cjs", "js/node_modules")
     )
-    return run(driver, packages, address, strict, loading, KEY, text, VOICE, calls=calls)
+    return run(driver, packages, address, strict, loading, KEY, text, voice, calls=calls)
 
 
 @pytest.fixture(scope="session")

@@ -13,9 +13,9 @@ from svc.auth.principal import Principal, Scope
 from svc.auth.verifier import Verifier
 from svc.errors import InsufficientScope, SvcError
 
-_PUBLIC = frozenset({"/", "/health", "/docs", "/docs/oauth2-redirect", "/redoc", "/openapi.json", "/favicon.ico"})
-# A voice's introduction is played by <audio> elements, which can send no credential.
-_PUBLIC_BELOW = "/previews/"
+_PUBLIC = frozenset({"/", "/health", "/readyz", "/docs", "/openapi.json", "/favicon.ico"})
+# A voice's introduction is played by <audio> elements, which can send no credential; nor can what loads a page.
+_PUBLIC_BELOW = ("/previews/", "/docs/", "/page/")
 
 # What a credential that may only speak is good for: a path and all below it, by these methods or by any.
 _SPEAKING = {"/v1/text-to-speech": None, "/v1/voices": {"GET"}}

@@ -64,9 +64,23 @@ class ErrorShape(BaseModel):
     detail: Detail
 
 
+class Problem(BaseModel):
+    """What does not fit, and where."""
+
+    loc: list[str | int]
+    msg: str
+    type: str
+
+
+class ProblemsShape(BaseModel):
+    """A 422."""
+
+    detail: list[Problem]
+
+
 # For the OpenAPI document: what any path may answer.
 RESPONSES: dict[int | str, dict[str, Any]] = {
-    status: {"model": ErrorShape} for status in (400, 401, 404, 408, 413, 415, 429, 500, 501, 503)
+    status: {"model": ErrorShape} for status in (400, 401, 403, 404, 408, 413, 415, 429, 500, 501, 503)
 }
 
 

@@ -1,5 +1,10 @@
-"""`GET /previews/{voice_id}.mp3`: a voice introduces itself. Public, as an <audio> element can send no key."""
+"""`GET /previews/{voice_id}.mp3`: a voice introduces itself.
 
+No key is asked for, as an <audio> element can send none. A cloned voice is not for everybody to hear: its address
+holds a token, which the lists of voices give to those who may see them.
+"""
+
+import secrets
 from contextlib import aclosing
 from pathlib import Path
 from uuid import uuid4
@@ -7,41 +12,45 @@ from uuid import uuid4
 from fastapi import APIRouter, Response
 
 from svc.audio import formats
+from svc.errors import VoiceNotFound
+from svc.introductions import INTRODUCTIONS
 from svc.scheduler import Scheduler
 from svc.speech import AudioPart, Speech, SpeechRequest, clip
-from svc.text.language import Language
-from svc.voices import Voices
+from svc.voices import Voice, Voices
 
 _FORMAT = formats.find("mp3_44100_64")
-_TEXTS = {
-    Language.ENGLISH_US: "Hello! This is how I sound. Give me a text, and I will read it to you.",
-    Language.ENGLISH_GB: "Hello! This is how I sound. Give me a text, and I will read it to you.",
-    Language.SPANISH: "¡Hola! Así es como sueno. Dame un texto y te lo leeré.",
-    Language.FRENCH: "Bonjour ! Voici ma voix. Donnez-moi un texte, et je vous le lirai.",
-    Language.HINDI: "नमस्ते! मेरी आवाज़ ऐसी है। मुझे कोई पाठ दीजिए, मैं उसे पढ़ दूँगी।",
-    Language.ITALIAN: "Ciao! Ecco la mia voce. Dammi un testo e te lo leggerò.",
-    Language.JAPANESE: "こんにちは。これが私の声です。文章をいただければ、お読みします。",
-    Language.PORTUGUESE_BR: "Olá! Esta é a minha voz. Me dê um texto e eu o lerei para você.",
-    Language.MANDARIN: "你好！这就是我的声音。给我一段文字，我来读给你听。",
-}
+_PRIVATE = {"cache-control": "private, max-age=300", "referrer-policy": "no-referrer"}
+
+
+def address(voice: Voice, base_url: str) -> str:
+    """Where the voice can be heard."""
+    token = f"?token={voice.custom.preview_token}" if voice.custom else ""
+    return f"{base_url}previews/{voice.voice_id}.mp3{token}"
 
 
 def router(speech: Speech, scheduler: Scheduler, voices: Voices, cache: Path) -> APIRouter:
     router = APIRouter(prefix="/previews", tags=["voices"])
 
+    async def introduced(voice: Voice) -> bytes:
+        request = SpeechRequest(INTRODUCTIONS[voice.language], voice)
+        latest = AudioPart()
+        work = clip(speech.speak(request), _FORMAT, speech.sample_rate, request.text)
+        async with aclosing(scheduler.stream(work)) as parts:
+            async for part in parts:
+                latest = part
+        return latest.audio
+
     @router.get("/{voice_id}.mp3", response_class=Response)
-    async def preview(voice_id: str) -> Response:
-        """A few words by the voice, made once and then kept."""
+    async def preview(voice_id: str, token: str = "") -> Response:
+        """A few words by the voice. Those of a built-in voice are made once and then kept."""
         voice = voices.find(voice_id)
+        if voice.custom:
+            if not secrets.compare_digest(token.encode(), voice.custom.preview_token.encode()):
+                raise VoiceNotFound(voice_id)
+            return Response(await introduced(voice), media_type=_FORMAT.content_type, headers=_PRIVATE)
         file = cache / f"{voice.voice_id}-{speech.engine_name}.mp3"
         if not file.exists():
-            request = SpeechRequest(_TEXTS[voice.language], voice)
-            latest = AudioPart()
-            work = clip(speech.speak(request), _FORMAT, speech.sample_rate, request.text)
-            async with aclosing(scheduler.stream(work)) as parts:
-                async for part in parts:
-                    latest = part
-            _keep(file, latest.audio)
+            _keep(file, await introduced(voice))
         return Response(file.read_bytes(), media_type=_FORMAT.content_type)
 
     return router

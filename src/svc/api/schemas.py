@@ -9,11 +9,13 @@ from svc.delivery import VoiceSettings
 from svc.text.language import Language
 
 
-def _whole_characters(value: object) -> object:
+def whole(text: str) -> str:
     """JSON can spell half a character (a lone surrogate), which nothing further on could even print."""
-    if isinstance(value, str):
-        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return value
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _whole_characters(value: object) -> object:
+    return whole(value) if isinstance(value, str) else value
 
 
 def number(value: object) -> float | None:

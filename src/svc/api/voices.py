@@ -7,10 +7,12 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Depends, Query, Request
 from pydantic import BaseModel
 
+from svc.api import previews
 from svc.api.content import json_only
 from svc.api.models import MODEL_ID
 from svc.api.paging import Page, page
 from svc.api.schemas import VoiceSettingsBody
+from svc.cloning.custom_voice import CustomVoice
 from svc.delivery import VoiceSettings
 from svc.voice_settings import VoiceSettingsStore
 from svc.voices import Voice, Voices
@@ -32,6 +34,39 @@ class VerifiedLanguage(BaseModel):
     accent: str
     locale: str
     preview_url: str
+
+
+class CloningShape(BaseModel):
+    """How a cloned voice was made: what was measured at the time."""
+
+    clip_seconds: float
+    speech_seconds: float
+    used_seconds: float
+    level_dbfs: float
+    noise_dbfs: float
+    snr_db: float
+    clipping: float
+    similarity: float
+    nearest_built_in_voice: str
+    nearest_built_in_similarity: float
+    warnings: list[str]
+    consent: bool
+    has_reference: bool
+    revision: int
+
+    @classmethod
+    def of(cls, voice: CustomVoice) -> "CloningShape":
+        report = voice.report
+        return cls(
+            **asdict(report.measured),
+            similarity=report.similarity,
+            nearest_built_in_voice=report.nearest,
+            nearest_built_in_similarity=report.nearest_similarity,
+            warnings=list(report.warnings),
+            consent=voice.consent,
+            has_reference=voice.reference is not None,
+            revision=voice.revision,
+        )
 
 
 class VoiceShape(BaseModel):
@@ -56,6 +91,7 @@ class VoiceShape(BaseModel):
     is_legacy: bool = False
     is_mixed: bool = False
     created_at_unix: int | None = None
+    cloning: CloningShape | None = None
 
 
 class VoiceList(BaseModel):
@@ -106,11 +142,11 @@ class VoiceQuery(BaseModel):
             all(any(word.startswith(wanted) for word in words) for wanted in (self.search or "").lower().split())
             and _CATEGORIES.get(self.voice_type or "", voice.category) == voice.category
             and (not self.category or self.category == voice.category)
-            and (not self.gender or self.gender == voice.labels["gender"])
-            and (not self.age or self.age == voice.labels["age"])
-            and (not self.accent or self.accent == voice.labels["accent"])
-            and (not self.language or voice.labels["language"] in self.language)
-            and (not self.use_cases or voice.labels["use_case"] in self.use_cases)
+            and (not self.gender or self.gender == voice.labels.get("gender"))
+            and (not self.age or self.age == voice.labels.get("age"))
+            and (not self.accent or self.accent == voice.labels.get("accent"))
+            and (not self.language or voice.labels.get("language") in self.language)
+            and (not self.use_cases or voice.labels.get("use_case") in self.use_cases)
             and (not self.voice_ids or voice.voice_id in self.voice_ids)
         )
 
@@ -128,7 +164,7 @@ def router(voices: Voices, settings: VoiceSettingsStore) -> APIRouter:
 
     def shape(voice: Voice, request: Request, with_settings: bool = True) -> VoiceShape:
         own = VoiceSettingsShape(**asdict(settings.get(voice.voice_id)))
-        return _shape(voice, str(request.base_url), own if with_settings else None)
+        return shaped(voice, str(request.base_url), own if with_settings else None)
 
     @router.get("/v1/voices")
     async def list_voices(request: Request) -> VoiceList:
@@ -173,12 +209,36 @@ def router(voices: Voices, settings: VoiceSettingsStore) -> APIRouter:
     return router
 
 
-def _shape(voice: Voice, base_url: str, settings: VoiceSettingsShape | None) -> VoiceShape:
+def shaped(voice: Voice, base_url: str, settings: VoiceSettingsShape | None) -> VoiceShape:
     language = voice.language.value.split("-")[0]
-    preview_url = f"{base_url}previews/{voice.voice_id}.mp3"
+    preview_url = previews.address(voice, base_url)
+    common = {
+        "voice_id": voice.voice_id,
+        "name": voice.name,
+        "preview_url": preview_url,
+        "settings": settings,
+        "verified_languages": [
+            VerifiedLanguage(
+                language=language,
+                model_id=MODEL_ID,
+                accent=voice.accent,
+                locale=voice.language.locale,
+                preview_url=preview_url,
+            )
+        ],
+    }
+    if voice.custom:
+        return VoiceShape(
+            **common,
+            category="cloned",
+            description=voice.custom.description,
+            labels={"language": language, **voice.custom.labels},
+            is_owner=True,
+            created_at_unix=voice.custom.created_at,
+            cloning=CloningShape.of(voice.custom),
+        )
     return VoiceShape(
-        voice_id=voice.voice_id,
-        name=voice.name,
+        **common,
         category="premade",
         description=f"A {voice.gender} voice, {voice.accent}.",
         labels={
@@ -189,15 +249,4 @@ def _shape(voice: Voice, base_url: str, settings: VoiceSettingsShape | None) -> 
             "description": "natural",
             "use_case": "conversational",
         },
-        preview_url=preview_url,
-        settings=settings,
-        verified_languages=[
-            VerifiedLanguage(
-                language=language,
-                model_id=MODEL_ID,
-                accent=voice.accent,
-                locale=voice.language.locale,
-                preview_url=preview_url,
-            )
-        ],
     )

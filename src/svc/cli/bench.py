@@ -37,12 +37,13 @@ def bench(
     figures: dict[str, object] = {
         "engine": settings.engine,
         "threads": settings.threads,
+        "device": settings.device,
         "load_seconds": round(time.perf_counter() - began, 2),
     }
     rows = {name: _measure(speech, SpeechRequest(text, voice), runs) for name, text in _TEXTS.items()}
     figures |= {"texts": rows, "resident_megabytes": _resident_megabytes()}
 
-    title = f"{settings.engine}, {settings.threads} threads, median of {runs}"
+    title = f"{settings.engine}, {settings.device}, {settings.threads} threads, median of {runs}"
     table = Table("text", "speech", "real-time factor", "first sound", title=title)
     for name, row in rows.items():
         table.add_row(

@@ -9,15 +9,16 @@ from rich.console import Console
 from rich.markup import escape
 
 from svc import __version__
-from svc.cli import bench, keys, say, serve, voices
-from svc.errors import SvcError
+from svc.cli import bench, keys, say, serve, voices, watermark
+from svc.errors import StorageUnavailable, SvcError
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 app.command()(say.say)
 app.command()(serve.serve)
-app.command()(voices.voices)
 app.command()(bench.bench)
 app.add_typer(keys.app, name="keys")
+app.add_typer(voices.app, name="voices")
+app.add_typer(watermark.app, name="watermark")
 
 
 def _version(wanted: bool) -> None:
@@ -39,6 +40,8 @@ def main() -> None:
     """Runs the command; an error is one readable line and a non-zero exit."""
     try:
         app()
+    except StorageUnavailable as error:
+        _fail(error.reason)
     except (SvcError, OSError) as error:
         _fail(str(error))
     except ValidationError as error:

@@ -1,34 +1,192 @@
-"""`svc voices`: lists the voices."""
+"""`svc voices`: lists the voices; adds, removes, exports and imports custom ones."""
 
+import asyncio
 import json
+from dataclasses import asdict, replace
+from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
-from svc.app import create_voices
+from svc.app import create_custom_voices, create_speech, create_studio, create_voices, load_ear
+from svc.cloning import archive
+from svc.cloning.custom_voice import ID, CustomVoice, DamagedVoice, new_id
+from svc.cloning.store import VoiceStore
+from svc.cloning.studio import Details
+from svc.errors import BuiltInVoice, ModelLoading
+from svc.scheduler import Scheduler
 from svc.settings import Settings
 from svc.text.language import Language
+from svc.voices import Voices, built_in
+
+app = typer.Typer(invoke_without_command=True, help="List the voices; add, remove, export and import custom ones.")
+
+_KEY_ID = "command-line"
+
+Wanted = Annotated[str, typer.Option("--language", "-l", help="Only voices of this language.")]
+AsJson = Annotated[bool, typer.Option("--json", help="For programs.")]
+VoiceId = Annotated[str, typer.Argument(metavar="VOICE_ID", help="The id of a custom voice, as listed.")]
 
 
-def voices(
-    language: Annotated[str, typer.Option("--language", "-l", help="Only voices of this language.")] = "",
-    as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
-) -> None:
-    """List the voices."""
-    wanted = Language.parse(language) if language else None
-    if language and wanted is None:
-        raise typer.BadParameter(f"No such language: {language}. There are {', '.join(Language)}.")
+@app.callback()
+def voices(context: typer.Context, language: Wanted = "", as_json: AsJson = False) -> None:
+    """List the voices; add, remove, export and import custom ones."""
+    if context.invoked_subcommand is None:
+        list_voices(language, as_json)
+
+
+@app.command("list")
+def list_voices(language: Wanted = "", as_json: AsJson = False) -> None:
+    """List the voices, built-in and custom."""
+    wanted = _language(language) if language else None
     rows = [
-        {"name": v.name, "key": v.key, "voice_id": v.voice_id, "language": v.language.value, "gender": v.gender}
-        for v in create_voices(Settings())
-        if wanted in (None, v.language)
+        {
+            "name": voice.name,
+            "key": voice.key,
+            "voice_id": voice.voice_id,
+            "language": voice.language.value,
+            "gender": voice.gender,
+            "category": "cloned" if voice.custom else "premade",
+        }
+        for voice in create_voices(Settings())
+        if wanted in (None, voice.language)
     ]
     if as_json:
         typer.echo(json.dumps(rows, indent=2))
         return
     table = Table(*(column.replace("_", " ") for column in rows[0]), box=None)
     for row in rows:
-        table.add_row(*row.values())
+        table.add_row(*map(escape, row.values()))
     Console().print(table)
+
+
+@app.command()
+def add(
+    name: Annotated[str, typer.Argument(help="What the voice is called.")],
+    clips: Annotated[list[Path], typer.Argument(help="Recordings of the person: 10 to 20 seconds of clean speech.")],
+    description: Annotated[str, typer.Option(help="A few words about the voice.")] = "",
+    language: Annotated[str, typer.Option("--language", "-l", help="What the person speaks.")] = "en",
+    label: Annotated[list[str] | None, typer.Option(help="Such as accent=irish; may be given several times.")] = None,
+    consent: Annotated[bool, typer.Option("--consent", help="The person agrees that their voice is cloned.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Clone a voice from recordings. Its id goes to standard output, what was measured to standard error."""
+    if not name.strip() or len(name) > 100 or not name.isprintable():
+        raise typer.BadParameter("A name has 1 to 100 printable characters.")
+    details = Details(
+        name=name.strip(),
+        description=description,
+        labels=dict(_label(each) for each in label or []),
+        language=_language(language),
+        consent=consent,
+    )
+    voice = asyncio.run(_cloned([clip.read_bytes() for clip in clips], details))
+    if as_json:
+        typer.echo(json.dumps({"voice_id": voice.voice_id, **asdict(voice.report)}, indent=2))
+        return
+    console, report = Console(stderr=True, highlight=False), voice.report
+    console.print(
+        f"{report.measured.used_seconds:.0f} s of speech, {report.measured.snr_db:.0f} dB above the noise. "
+        f"Likeness {report.similarity:.2f}; the nearest built-in voice, {report.nearest}, "
+        f"reaches {report.nearest_similarity:.2f}."
+    )
+    for warning in report.warnings:
+        console.print(f"[yellow]{escape(warning)}[/]")
+    typer.echo(voice.voice_id)
+
+
+@app.command()
+def remove(voice_id: VoiceId) -> None:
+    """Remove a custom voice for good. A running server notices within seconds."""
+    _custom_only(voice_id)
+    _store().remove(voice_id)
+
+
+@app.command("export")
+def export_voice(
+    voice_id: VoiceId,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write, such as anna.svcvoice.")],
+    without_reference: Annotated[
+        bool, typer.Option("--without-reference", help="Leave out the speech that the voice was made from.")
+    ] = False,
+) -> None:
+    """Write a custom voice to one file."""
+    _custom_only(voice_id)
+    store = _store()
+    try:
+        voice = store.read(voice_id)
+        reference = None if without_reference else store.reference(voice)
+    except DamagedVoice as problem:
+        raise typer.BadParameter(f"The voice is damaged: {problem}.") from problem
+    if reference is None:
+        voice = replace(voice, reference=None)
+    output.write_bytes(archive.pack(voice, reference))
+
+
+@app.command("import")
+def import_voice(file: Annotated[Path, typer.Argument(help="What `svc voices export` wrote.")]) -> None:
+    """Take over a custom voice from a file. Its id, which stays the same if it can, goes to standard output."""
+    settings, store = Settings(), _store()
+    try:
+        voice, reference = archive.unpack(file.read_bytes())
+    except DamagedVoice as problem:
+        raise typer.BadParameter(f"{file}: {problem}.") from problem
+    if voice.voice_id in store.signatures():
+        raise typer.BadParameter(f"The voice {voice.voice_id} is here already.")
+    if store.is_removed(voice.voice_id):
+        Console(stderr=True).print("A voice that was removed does not come back: it gets a new id.")
+        voice = replace(voice, voice_id=new_id())
+    store.add(voice, reference, limit=settings.max_custom_voices)
+    typer.echo(voice.voice_id)
+
+
+async def _cloned(clips: list[bytes], details: Details) -> CustomVoice:
+    """Clones as a server does, with everything that it takes."""
+    settings = Settings()
+    speech = create_speech(settings)
+    voices = Voices(built_in())
+    custom_voices = create_custom_voices(settings, voices)
+    custom_voices.load()
+    scheduler = Scheduler(speech.load, settings.max_streams)
+    studio = create_studio(settings, speech, scheduler, voices, custom_voices, load_ear)
+    scheduler.start()
+    try:
+        await _loaded(scheduler)
+        return await studio.clone(clips, details, _KEY_ID)
+    finally:
+        await studio.close()
+        await scheduler.close()
+
+
+async def _loaded(scheduler: Scheduler) -> None:
+    while True:
+        try:
+            return scheduler.require_ready()
+        except ModelLoading:
+            await asyncio.sleep(0.05)
+
+
+def _store() -> VoiceStore:
+    return create_custom_voices(Settings(), Voices(built_in())).store
+
+
+def _custom_only(voice_id: str) -> None:
+    if not ID.fullmatch(voice_id):
+        raise BuiltInVoice(Voices(built_in()).find(voice_id).name)
+
+
+def _language(code: str) -> Language:
+    language = Language.parse(code)
+    if language is None:
+        raise typer.BadParameter(f"No such language: {code}. There are {', '.join(Language)}.")
+    return language
+
+
+def _label(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not name or not equals:
+        raise typer.BadParameter(f"A label is a name and a value, such as accent=irish, not {text}.")
+    return name, value

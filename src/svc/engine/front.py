@@ -12,11 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 import onnx
-import onnxruntime as ort
 
 from svc.engine.alphabet import SYMBOLS
 from svc.engine.graph import extract
 from svc.engine.protocol import Delivery, Timing, Utterance
+from svc.engine.runtime import Runtime
+from svc.engine.timbres import TIMBRES, parted
 
 Array = npt.NDArray[np.float32]
 
@@ -59,12 +60,12 @@ class Score:
 
 
 class Front:
-    def __init__(self, model: onnx.ModelProto, threads: int) -> None:
+    def __init__(self, model: onnx.ModelProto, runtime: Runtime) -> None:
         self._tokens = model.graph.input[0].name  # "tokens" in the int8 file, "input_ids" in the fp32 file
         prosody = extract(model, [self._tokens, "style", "speed"], [_DURATIONS, _TEXT, _PITCH, _ENERGY])
-        self._prosody = session(prosody.SerializeToString(), threads)
+        self._prosody = runtime.session(prosody)
         decoder = extract(model, [_TEXT, _PITCH, _ENERGY, TIMBRE], [FEATURES])
-        self._decoder = session(decoder.SerializeToString(), threads)
+        self._decoder = runtime.session(parted(decoder, TIMBRE))
 
     def score(self, utterance: Utterance) -> Score:
         phonemes = utterance.before + utterance.phonemes + utterance.after
@@ -79,19 +80,13 @@ class Front:
                 "speed": np.array([utterance.delivery.speed], dtype=np.float32),
             },
         )
-        pitch = _swing(pitch, utterance.delivery.pitch_range)
-        (features,) = self._decoder.run([FEATURES], {_TEXT: text, _PITCH: pitch, _ENERGY: energy, TIMBRE: timbre})
+        pitch = _swing(pitch * np.float32(utterance.pitch_scale), utterance.delivery.pitch_range)
+        *timbres, last = timbre + utterance.layers[:, None]
+        (features,) = self._decoder.run(
+            [FEATURES], {_TEXT: text, _PITCH: pitch, _ENERGY: energy, **dict(zip(TIMBRES, timbres, strict=True))}
+        )
         starts, onset = _heard(durations.reshape(-1).astype(np.int64), utterance)
-        return Score(features, pitch, timbre, starts, onset)
-
-
-def session(model: bytes, threads: int) -> ort.InferenceSession:
-    """ONNX Runtime on the CPU, with so many threads."""
-    options = ort.SessionOptions()
-    options.intra_op_num_threads = threads
-    # A thread that spins while it waits takes a core from whoever could use it.
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    return ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+        return Score(features, pitch, last, starts, onset)
 
 
 def _heard(durations: npt.NDArray[np.int64], utterance: Utterance) -> tuple[npt.NDArray[np.int64], int]:

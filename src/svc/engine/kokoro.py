@@ -18,11 +18,12 @@ from svc.engine.front import (
     TIMBRE,
     Front,
     Score,
-    session,
 )
 from svc.engine.graph import extract
 from svc.engine.protocol import Chunk, Samples, Utterance, warm_up
+from svc.engine.runtime import Device, Runtime
 from svc.engine.windows import between_pauses
+from svc.memory import give_back
 
 _MARGIN = 8  # frames on each side of a window that the generator's convolutions can see
 _FADE_OUT = np.linspace(1, 0, SAMPLES_A_FRAME, dtype=np.float32)
@@ -33,16 +34,19 @@ class KokoroEngine:
     sample_rate = SAMPLE_RATE
     max_phonemes = LONGEST
 
-    def __init__(self, read_weights: Callable[[], bytes], threads: int) -> None:
+    def __init__(self, read_weights: Callable[[], bytes], threads: int, device: Device = "cpu") -> None:
         self._read_weights = read_weights
-        self._threads = threads
+        self._runtime = Runtime(threads, device)
 
     def load(self) -> None:
-        model = onnx.load_model_from_string(self._read_weights())
-        self._front = Front(model, self._threads)
-        generator = extract(model, [FEATURES, PITCH_CURVE, TIMBRE], [model.graph.output[0].name])
-        self._generator = session(generator.SerializeToString(), self._threads)
+        self._open(onnx.load_model_from_string(self._read_weights()))
         warm_up(self)
+        give_back()  # what was needed to load: more than is needed to speak
+
+    def _open(self, model: onnx.ModelProto) -> None:
+        self._front = Front(model, self._runtime)
+        generator = extract(model, [FEATURES, PITCH_CURVE, TIMBRE], [model.graph.output[0].name])
+        self._generator = self._runtime.session(generator)
 
     def synthesize(self, utterance: Utterance) -> Iterator[Chunk]:
         score = self._front.score(utterance)

@@ -1,7 +1,7 @@
 """What an engine is: it turns phonemes into sound, chunk by chunk."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -10,6 +10,10 @@ import numpy.typing as npt
 Samples = npt.NDArray[np.float32]
 StyleTable = npt.NDArray[np.float32]
 """One 256-wide style a row; the row is the number of phonemes. The first half is timbre, the second melody."""
+
+
+PLAIN_LAYERS = np.zeros((11, 128), dtype=np.float32)
+"""No layer strays: so speaks every voice that was not cloned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +36,10 @@ class Utterance:
     delivery: Delivery = Delivery()
     before: str = ""
     after: str = ""
+    layers: Samples = field(default_factory=lambda: PLAIN_LAYERS)
+    """[11, 128]: how far the timbre of each of the decoder's ten norms, and of the vocoder, strays from the style's."""
+    pitch_scale: float = 1.0
+    """By which the melody's pitch is multiplied."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,10 +15,13 @@ from importlib.resources import files
 import numpy as np
 import onnx
 
-from svc.engine.front import LONGEST, SAMPLE_RATE, SAMPLES_A_FRAME, Array, Front, Score, session
+from svc.engine.front import LONGEST, SAMPLE_RATE, SAMPLES_A_FRAME, Array, Front, Score
+from svc.engine.integers import products_by_rows
 from svc.engine.protocol import Chunk, Samples, Utterance, warm_up
+from svc.engine.runtime import Device, Runtime
 from svc.engine.windows import between_words
 from svc.errors import EngineUnavailable
+from svc.memory import give_back
 
 HEAD = "data/turbo-head.onnx"
 HEAD_SHA256 = "3957b653ec67bfedba79dbf5301751ec168f8b53ad7a78fc4aa8e0e4e06b10a7"
@@ -29,17 +32,18 @@ class TurboEngine:
     sample_rate = SAMPLE_RATE
     max_phonemes = LONGEST
 
-    def __init__(self, read_weights: Callable[[], bytes], threads: int) -> None:
+    def __init__(self, read_weights: Callable[[], bytes], threads: int, device: Device = "cpu") -> None:
         self._read_weights = read_weights
-        self._threads = threads
+        self._runtime = Runtime(threads, device)
 
     def load(self) -> None:
-        self._front = Front(onnx.load_model_from_string(self._read_weights()), self._threads)
-        self._head = session(_head(), self._threads)
+        self._front = Front(onnx.load_model_from_string(self._read_weights()), self._runtime)
+        self._head = self._runtime.session(_head(integers=self._runtime.multiplies_bytes))
         size = json.loads(self._head.get_modelmeta().custom_metadata_map["size"])
         # What its convolutions see to either side, and a frame each for the pulses and the inverse transform.
         self._context = size["blocks"] * (size["kernel"] // 2) + 2
         warm_up(self)
+        give_back()  # what was needed to load: more than is needed to speak
 
     def synthesize(self, utterance: Utterance) -> Iterator[Chunk]:
         score = self._front.score(utterance)
@@ -82,10 +86,12 @@ class _Whole:
         return cls((turns % 1.0).astype(np.float32), np.concatenate(moments, axis=1).astype(np.float32))
 
 
-def _head() -> bytes:
+def _head(integers: bool) -> onnx.ModelProto:
     file = files("svc").joinpath(HEAD)
     content = file.read_bytes()
     found = hashlib.sha256(content).hexdigest()
     if found != HEAD_SHA256:
         raise EngineUnavailable(f"{file} is damaged: its sha256 is {HEAD_SHA256}, this has {found}. Install svc again.")
-    return content
+    head = onnx.load_model_from_string(content)
+    # The blocks are most of the work. The layers around them would lose more precision than time.
+    return products_by_rows(head, "blocks.") if integers else head

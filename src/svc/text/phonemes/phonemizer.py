@@ -4,6 +4,7 @@ from dataclasses import replace
 from threading import Lock
 from typing import TYPE_CHECKING, Protocol
 
+from svc.memory import give_back
 from svc.text.language import Language
 from svc.text.phonemes.ipa import within
 from svc.text.phonemes.runs import runs
@@ -58,6 +59,7 @@ class Phonemizer:
         with self._lock:
             if name not in self._readers:
                 self._readers[name] = self._load(name)
+                give_back()
             return self._readers[name]
 
     def _load(self, name: str) -> Reader:

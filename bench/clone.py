@@ -1,0 +1,198 @@
+"""Cloning: how like its speaker a clone is, beside the built-in voice that is nearest to that speaker.
+
+People whom training never heard (training/cloning/validation.txt) are cloned from their longest recording, as the
+server does it; the clone says sentences that they never said, and is compared with their other recordings.
+"""
+
+import os
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import mean, stdev
+from typing import Annotated, Any
+
+import numpy as np
+import numpy.typing as npt
+import typer
+from rich.progress import track
+
+from bench import options, references, sentences
+from bench.references import DAMAGES, Damage, Speaker
+from bench.report import Report
+from bench.sentences import Sentence
+from bench.studio import Studio
+from bench.worker import Worker
+from svc.cloning import clip
+from svc.cloning.encoder import VoiceEncoder
+from svc.cloning.likeness import Likeness
+from svc.speech import SpeechRequest
+from svc.text.language import Language
+from svc.voices import Voice
+
+_LANGUAGES = {"es": Language.SPANISH, "fr": Language.FRENCH, "pt-br": Language.PORTUGUESE_BR}
+_TEXT_LENGTH = range(60, 110)  # letters: long enough to tell a voice by
+_NETWORKS = {"speaker": "ERes2Net", "resemblyzer": "Resemblyzer"}
+
+Figures = dict[str, Any]
+
+
+def main(
+    speakers: Annotated[Path, typer.Option(envvar="SPEAKERS_HOME", help="Recordings, with an index.tsv.")],
+    texts: Annotated[int, typer.Option(help="Sentences that every clone says.")] = 2,
+    limit: Annotated[int | None, typer.Option(help="Only the first so many speakers.")] = None,
+    every: Annotated[int, typer.Option(help="Damage and languages: only every so many speakers.")] = 4,
+    eval_home: options.EvalHome = options.EVAL_HOME,
+    keep: options.Keep = None,
+    output: options.Output = None,
+) -> None:
+    """Likeness, naturalness and word error rate of clones, with spread and worst speaker."""
+    people = references.validation(speakers)[:limit]
+    with tempfile.TemporaryDirectory() as scratch, Worker.listening(eval_home) as listener:
+        folder = keep or Path(scratch)
+        folder.mkdir(parents=True, exist_ok=True)
+        session = _Session(Studio(), VoiceEncoder.load(threads=os.cpu_count() or 2), listener, folder)
+        said = [s for s in sentences.read("en") if len(s.text) in _TEXT_LENGTH][:texts]
+        session.remember(people)
+        for number, person in enumerate(track(people, "cloning")):
+            voice = session.clone(person)
+            session.say("clone", person, voice, said)
+            session.say("nearest built-in voice", person, session.nearest(person), said[:1])
+            if number % every == 0:
+                for name, damage in DAMAGES.items():
+                    session.say(name, person, session.clone(person, damage), said[:1])
+                for name, language in _LANGUAGES.items():
+                    session.say(name, person, session.clone(person, language=language), sentences.read(name)[1:2])
+    report = _report(session, len(people))
+    report.show()
+    report.save(output)
+
+
+@dataclass
+class _Session:
+    studio: Studio
+    encoder: VoiceEncoder
+    listener: Worker
+    folder: Path
+    rows: dict[str, list[Figures]] = field(default_factory=dict)
+    """One of each condition and speaker."""
+    people: dict[str, dict[str, npt.NDArray[np.float64]]] = field(default_factory=dict)
+    """Their other recordings, as each network hears them; [recordings, dimensions]"""
+    likeness: Likeness = field(default_factory=Likeness.load)
+    clone_seconds: list[float] = field(default_factory=list)
+
+    def remember(self, people: list[Speaker]) -> None:
+        for person in track(people, "listening to people"):
+            heard = [self.listener.ask(path=str(path), senses=list(_NETWORKS)) for path in person.others]
+            self.people[person.name] = {name: np.array([each[name] for each in heard]) for name in _NETWORKS}
+
+    def clone(self, person: Speaker, damage: Damage | None = None, language: Language = Language.ENGLISH_US) -> Voice:
+        began = time.perf_counter()
+        samples = references.prepared(person.reference, damage)
+        parameters = self.encoder.hear(samples, clip.RATE).parameters
+        if damage is None and language is Language.ENGLISH_US:
+            self.clone_seconds.append(time.perf_counter() - began)
+        return self.studio.voices.sketch(parameters, language)
+
+    def nearest(self, person: Speaker) -> Voice:
+        """The built-in voice that the server would name, by the same ear."""
+        embedding = self.encoder.hear(references.prepared(person.reference), clip.RATE).embedding
+        return self.studio.voices.find(self.likeness.nearest(self.encoder, embedding)[0])
+
+    def say(self, condition: str, person: Speaker, voice: Voice, said: list[Sentence]) -> None:
+        heard = []
+        for number, sentence in enumerate(said):
+            path = self.folder / f"{person.name}-{condition.replace(' ', '-').replace('/', '')}-{number}.wav"
+            self.studio.record(SpeechRequest(sentence.text, voice), path)
+            heard.append(
+                self.listener.ask(
+                    path=str(path),
+                    senses=[*_NETWORKS, "mos", "words"],
+                    language=voice.language.split("-")[0],
+                    references=sentence.references,
+                )
+            )
+        figures: Figures = {
+            "name": person.name,
+            "mos": mean(each["mos"] for each in heard),
+            "wrong": sum(each["wrong"] for each in heard),
+            "length": sum(each["length"] for each in heard),
+        }
+        for network in _NETWORKS:
+            likeness = self._likeness(network, [each[network] for each in heard])
+            figures[network] = likeness[person.name]
+            figures[f"{network}_identified"] = float(max(likeness, key=likeness.__getitem__) == person.name)
+        self.rows.setdefault(condition, []).append(figures)
+
+    def _likeness(self, network: str, spoken: list[list[float]]) -> dict[str, float]:
+        """Of what was said to everybody's recordings."""
+        return {name: float((np.array(spoken) @ known[network].T).mean()) for name, known in self.people.items()}
+
+
+def _report(session: _Session, count: int) -> Report:
+    report = Report(
+        "clone",
+        f"Cloning, {count} people whom training never heard",
+        ["measure", "who speaks", "people", "mean", "spread", "worst", "bar"],
+        figures={"people": session.rows, "clone_seconds": session.clone_seconds},
+    )
+    clones, peers = session.rows["clone"], session.rows["nearest built-in voice"]
+    for who, rows in (("clone", clones), ("nearest built-in voice", peers)):
+        report.rows += [
+            _row("ERes2Net", who, rows, "speaker", "≥ 0.50"),
+            _row("Resemblyzer", who, rows, "resemblyzer", "≥ 0.77"),
+            _share("identified (Resemblyzer)", who, rows, "resemblyzer_identified", "≥ 70 %"),
+            _row("DistillMOS", who, rows, "mos", "≥ 4.4"),
+            _errors(who, rows),
+        ]
+    for condition in DAMAGES:
+        rows = session.rows[condition]
+        undamaged = {row["name"]: row["speaker"] for row in clones}
+        drops = [{"name": row["name"], "drop": undamaged[row["name"]] - row["speaker"]} for row in rows]
+        report.rows.append(_row("ERes2Net, drop", f"clone from {condition}", drops, "drop", "≤ 0.08", worst=max))
+    for condition in _LANGUAGES:
+        rows = session.rows[condition]
+        report.rows.append(_row("ERes2Net", f"clone speaks {condition}", rows, "speaker", "≥ 0.40"))
+        report.rows.append(_errors(f"clone speaks {condition}", rows))
+    seconds = [{"name": row["name"], "s": s} for row, s in zip(clones, session.clone_seconds, strict=True)]
+    report.rows.append(_row("seconds to clone", "", seconds, "s", "≤ 3", worst=max))
+    better = sum(one["speaker"] > other["speaker"] for one, other in zip(clones, peers, strict=True))
+    report.notes = [
+        f"{better} of {count} clones are more like their speaker than the nearest built-in voice (ERes2Net), which the "
+        "encoder chooses. The spread is the standard deviation over people. Seconds to clone: decoding, choosing the "
+        "speech and the encoder, without the sample that the server speaks to measure the likeness."
+    ]
+    return report
+
+
+def _row(
+    measure: str, who: str, rows: list[Figures], key: str, bar: str, worst: Callable[..., Figures] = min
+) -> list[str]:
+    values = [row[key] for row in rows]
+    last = worst(rows, key=lambda row: row[key])
+    spread = stdev(values) if len(values) > 1 else 0.0
+    return [
+        measure,
+        who,
+        str(len(rows)),
+        f"{mean(values):.3f}",
+        f"{spread:.3f}",
+        f"{last[key]:.3f} {last['name']}",
+        bar,
+    ]
+
+
+def _share(measure: str, who: str, rows: list[Figures], key: str, bar: str) -> list[str]:
+    return [measure, who, str(len(rows)), f"{mean(row[key] for row in rows):.0%}", "", "", bar]
+
+
+def _errors(who: str, rows: list[Figures]) -> list[str]:
+    rate = sum(row["wrong"] for row in rows) / sum(row["length"] for row in rows)
+    last = max(rows, key=lambda row: row["wrong"] / row["length"])
+    worst = f"{last['wrong'] / last['length']:.0%} {last['name']}"
+    return ["word error rate", who, str(len(rows)), f"{rate:.1%}", "", worst, "≤ 2 %"]
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,77 @@
+"""Recordings of real people to clone from, and what may have happened to a recording before it arrives."""
+
+import csv
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from bench.worker import ROOT
+from svc.audio import encoders, formats
+from svc.cloning import clip, quality
+from svc.engine.protocol import Samples
+
+_VALIDATION = ROOT / "training/cloning/validation.txt"  # whom training never heard
+_MOST_OTHERS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Speaker:
+    name: str
+    reference: Path
+    """The longest recording: the voice is cloned from it."""
+    others: list[Path]
+    """What the clone is compared with."""
+
+
+def validation(folder: Path) -> list[Speaker]:
+    """`folder` has an index.tsv with file, speaker and seconds."""
+    clips: dict[str, list[tuple[float, Path]]] = {name: [] for name in _VALIDATION.read_text().split()}
+    for row in csv.DictReader((folder / "index.tsv").open(encoding="utf-8"), delimiter="\t"):
+        if row["speaker"] in clips:
+            clips[row["speaker"]].append((float(row["seconds"]), folder / row["file"]))
+    speakers = []
+    for name, found in clips.items():
+        *others, longest = [path for _, path in sorted(found)]
+        speakers.append(Speaker(name, longest, others[-_MOST_OTHERS:]))
+    return speakers
+
+
+def prepared(path: Path, damage: "Damage | None" = None) -> Samples:
+    """The speech in a recording, as the server chooses and trims it."""
+    recording = clip.read(path.read_bytes())
+    if damage:
+        recording = clip.read(clip.to_flac(damage(recording.samples)))
+    return quality.examine([recording]).samples
+
+
+Damage = Callable[[Samples], Samples]
+
+
+def noisy(samples: Samples) -> Samples:
+    """Noise that falls by 3 dB an octave, 10 dB below the speech."""
+    chance = np.random.default_rng(0)
+    spectrum = np.fft.rfft(chance.standard_normal(len(samples)))
+    noise = np.fft.irfft(spectrum / np.sqrt(np.maximum(np.arange(len(spectrum)), 20)), len(samples))
+    scale = np.sqrt(np.mean(np.square(samples)) / np.mean(np.square(noise)) / 10)
+    mixed: Samples = (samples + scale * noise).astype(np.float32)
+    return mixed
+
+
+def phoned(samples: Samples) -> Samples:
+    """300 to 3400 Hz."""
+    spectrum = np.fft.rfft(samples)
+    hertz = np.fft.rfftfreq(len(samples), 1 / clip.RATE)
+    spectrum[(hertz < 300) | (hertz > 3400)] = 0
+    return np.fft.irfft(spectrum, len(samples)).astype(np.float32)
+
+
+def compressed(samples: Samples) -> Samples:
+    """MP3 with 32 kbit/s, and back."""
+    with encoders.create(formats.find("mp3_22050_32"), clip.RATE) as encoder:
+        content = encoder.encode(samples) + encoder.flush()
+    return clip.read(content).samples
+
+
+DAMAGES: dict[str, Damage] = {"10 dB noise": noisy, "phone band": phoned, "MP3 32 kbit/s": compressed}

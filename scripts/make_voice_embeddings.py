@@ -1,0 +1,38 @@
+"""Makes src/svc/data/voice-embeddings.npz: how the voice encoder hears the built-in voices.
+
+python scripts/make_voice_embeddings.py    after every change of the encoder's weights
+
+A clone is compared with the nearest of them, which it ought to beat.
+"""
+
+from pathlib import Path
+
+import numpy as np
+
+from svc.app import create_speech
+from svc.cloning.encoder import VoiceEncoder
+from svc.introductions import INTRODUCTIONS
+from svc.settings import Settings
+from svc.speech import SpeechRequest
+from svc.text.language import Language
+from svc.voices import built_in
+
+TARGET = Path(__file__).parent.parent / "src/svc/data/voice-embeddings.npz"
+
+
+def main() -> None:
+    speech, encoder = create_speech(Settings()), VoiceEncoder.load()
+    speech.load()
+    keys, embeddings = [], []
+    for voice in built_in():
+        # English by all of them, so that the language makes no difference; most can read it, and all have an accent.
+        request = SpeechRequest(INTRODUCTIONS[Language.ENGLISH_US], voice, language=Language.ENGLISH_US)
+        samples = np.concatenate([chunk.samples for chunk in speech.speak(request)])
+        keys.append(voice.key)
+        embeddings.append(encoder.hear(samples, speech.sample_rate).embedding.astype(np.float16))
+    np.savez_compressed(TARGET, keys=np.array(keys), embeddings=np.array(embeddings))
+    print(f"{len(keys)} voices, {TARGET.stat().st_size / 1e3:.0f} kB")
+
+
+if __name__ == "__main__":
+    main()

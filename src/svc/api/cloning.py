@@ -1,0 +1,103 @@
+"""`POST /voices`, `DELETE /voices/{voice_id}`, and the paths by which clients of the imitated API do the same."""
+
+import asyncio
+from dataclasses import asdict
+from typing import Any
+
+from fastapi import APIRouter, Request
+from pydantic import BaseModel
+
+from svc.api import uploads
+from svc.api.authentication import principal_of
+from svc.api.errors import ProblemsShape
+from svc.api.uploads import Upload, invalid
+from svc.api.voices import Done, VoiceSettingsShape, VoiceShape, shaped
+from svc.cloning.custom_voice import CustomVoice
+from svc.cloning.studio import Changes, Details, Studio
+from svc.text.language import Language
+from svc.voice_settings import VoiceSettingsStore
+from svc.voices import Voices
+
+_FIELDS = {
+    "name": {"type": "string", "description": "What the voice is called."},
+    "description": {"type": "string"},
+    "labels": {"type": "object", "additionalProperties": {"type": "string"}},
+    "language": {"type": "string", "description": "The language that the person speaks, such as `en` or `pt-BR`."},
+    "consent": {"type": "boolean", "description": "Whether the person agrees that their voice is cloned."},
+}
+
+
+def _body(files: str, required: list[str]) -> dict[str, Any]:
+    """For the API's description: a form with recordings, or the same as JSON with base64."""
+
+    def schema(encoding: dict[str, str]) -> dict[str, Any]:
+        recordings = {"type": "array", "items": {"type": "string", **encoding}}
+        return {"schema": {"type": "object", "required": required, "properties": {files: recordings, **_FIELDS}}}
+
+    content = {
+        "multipart/form-data": schema({"format": "binary"}),
+        "application/json": schema({"contentEncoding": "base64"}),
+    }
+    return {"requestBody": {"required": True, "content": content}}
+
+
+class AddedVoice(BaseModel):
+    voice_id: str
+    requires_verification: bool = False
+
+
+def router(studio: Studio, voices: Voices, voice_settings: VoiceSettingsStore) -> APIRouter:
+    router = APIRouter(tags=["cloning"], responses={422: {"model": ProblemsShape}})
+
+    async def cloned(request: Request) -> CustomVoice:
+        upload = await uploads.read(request)
+        return await studio.clone(_clips(upload), _details(upload), principal_of(request).key_id)
+
+    @router.post("/voices", openapi_extra=_body("files", ["name", "files"]))
+    async def clone_voice(request: Request) -> VoiceShape:
+        """Makes a voice from recordings of a person: 10 to 20 seconds of clean speech are best."""
+        voice = await cloned(request)
+        settings = VoiceSettingsShape(**asdict(voice_settings.get(voice.voice_id)))
+        return shaped(voices.cloned(voice), str(request.base_url), settings)
+
+    @router.post("/v1/voices/add", openapi_extra=_body("files", ["name", "files"]))
+    async def add_voice(request: Request) -> AddedVoice:
+        """The same, as clients of the imitated API ask for it."""
+        return AddedVoice(voice_id=(await cloned(request)).voice_id)
+
+    @router.post("/v1/voices/{voice_id}/edit", openapi_extra=_body("files", []))
+    async def edit_voice(voice_id: str, request: Request) -> Done:
+        """Changes a cloned voice's name, description or labels; further recordings make it anew from all of them."""
+        upload = await uploads.read(request)
+        changes = Changes(upload.name(), upload.description(), upload.labels())
+        await studio.edit(voice_id, upload.clips, changes, upload.consent(), principal_of(request).key_id)
+        return Done()
+
+    @router.delete("/voices/{voice_id}")
+    @router.delete("/v1/voices/{voice_id}")
+    async def remove_voice(voice_id: str, request: Request) -> Done:
+        """Removes a cloned voice for good. Who is speaking with it is not interrupted."""
+        await studio.remove(voice_id, principal_of(request).key_id)
+        await asyncio.to_thread(voice_settings.forget, voice_id)
+        return Done()
+
+    return router
+
+
+def _clips(upload: Upload) -> list[bytes]:
+    if not upload.clips:
+        raise invalid("files", "send at least one recording")
+    return upload.clips
+
+
+def _details(upload: Upload) -> Details:
+    name = upload.name()
+    if name is None:
+        raise invalid("name", "a voice needs a name")
+    return Details(
+        name=name,
+        description=upload.description() or "",
+        labels=upload.labels() or {},
+        language=upload.language() or Language.ENGLISH_US,
+        consent=upload.consent(),
+    )

@@ -1,0 +1,141 @@
+"""What a request to clone or change a voice brings: recordings and words, as a form or as JSON, however it is spelt."""
+
+import ast
+import base64
+import binascii
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from fastapi import Request
+from fastapi.exceptions import RequestValidationError
+from starlette.datastructures import UploadFile
+
+from svc.api.schemas import whole
+from svc.errors import UnsupportedMediaType
+from svc.text.language import Language
+
+_FILES = ("file", "files", "files[]")
+_MOST_FILES = 25
+_LONGEST_NAME, _LONGEST_DESCRIPTION = 100, 2_000
+_MOST_LABELS, _LONGEST_LABEL = 30, 300
+_TRUE = frozenset({"true", "1", "yes", "on"})
+_UNSET = frozenset({"", "null", "none", "undefined"})
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    clips: list[bytes]
+    fields: Mapping[str, Any]
+
+    def name(self) -> str | None:
+        """The name, if there is one; raises when it cannot be one."""
+        name = self._text("name")
+        if name is None:
+            return None
+        name = " ".join(name.split())
+        if not name or len(name) > _LONGEST_NAME or not name.isprintable():
+            raise invalid("name", f"a name has 1 to {_LONGEST_NAME} printable characters")
+        return name
+
+    def description(self) -> str | None:
+        description = self._text("description")
+        if description is not None and len(description) > _LONGEST_DESCRIPTION:
+            raise invalid("description", f"a description has at most {_LONGEST_DESCRIPTION} characters")
+        return description
+
+    def labels(self) -> dict[str, str] | None:
+        """Clients send an object, JSON, a Python dictionary as text, `null`, nothing, or what a person typed."""
+        labels = self.fields.get("labels")
+        if isinstance(labels, str):
+            labels = _understood(labels.strip())
+        if labels is None:
+            return None
+        if len(labels) > _MOST_LABELS:
+            raise invalid("labels", f"a voice has at most {_MOST_LABELS} labels")
+        texts = {
+            str(name)[:_LONGEST_LABEL]: (value if isinstance(value, str) else json.dumps(value))[:_LONGEST_LABEL]
+            for name, value in labels.items()
+            if value is not None
+        }
+        return {whole(name): whole(value) for name, value in texts.items()}
+
+    def language(self) -> Language | None:
+        code = self._text("language") or self._text("language_code")
+        if not code or code.strip().lower() in _UNSET:
+            return None
+        language = Language.parse(code)
+        if language is None:
+            raise invalid("language", f"this server speaks {', '.join(Language)}")
+        return language
+
+    def consent(self) -> bool:
+        return str(self.fields.get("consent", "")).strip().lower() in _TRUE
+
+    def _text(self, name: str) -> str | None:
+        value = self.fields.get(name)
+        if value is None:
+            return None
+        if not isinstance(value, str):
+            raise invalid(name, "this must be a text")
+        return whole(value)
+
+
+async def read(request: Request) -> Upload:
+    """The request's body. What a file is called, and of what type it says to be, means nothing."""
+    content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if content_type in ("multipart/form-data", "application/x-www-form-urlencoded"):
+        async with request.form(max_files=_MOST_FILES) as form:
+            parts = form.multi_items()
+            clips = [await part.read() for _, part in parts if isinstance(part, UploadFile)]
+            return Upload(clips, {name: value for name, value in parts if isinstance(value, str)})
+    if content_type in ("", "application/json") or content_type.endswith("+json"):
+        return _from_json(await request.body())
+    raise UnsupportedMediaType(content_type, "a form (multipart/form-data) or JSON")
+
+
+def invalid(field: str, problem: str) -> RequestValidationError:
+    return RequestValidationError([{"loc": ("body", field), "msg": problem, "type": "value_error"}])
+
+
+def _from_json(body: bytes) -> Upload:
+    try:
+        fields = json.loads(body or b"{}")
+    except (ValueError, RecursionError):
+        raise RequestValidationError([{"loc": ("body",), "msg": "this is no JSON", "type": "json_invalid"}]) from None
+    if not isinstance(fields, dict):
+        raise RequestValidationError([{"loc": ("body",), "msg": "this must be an object", "type": "dict_type"}])
+    clips = []
+    for name in _FILES:
+        given = fields.pop(name, None) or []
+        clips += [_decoded(name, each) for each in (given if isinstance(given, list) else [given])]
+    if len(clips) > _MOST_FILES:
+        raise invalid("files", f"at most {_MOST_FILES} files")
+    return Upload(clips, fields)
+
+
+def _decoded(field: str, text: object) -> bytes:
+    """Base64, bare or as the `data:` address that a browser makes of a file."""
+    if isinstance(text, str):
+        try:
+            return base64.b64decode(text.partition(",")[2] if text.startswith("data:") else text, validate=True)
+        except (ValueError, binascii.Error):
+            pass
+    raise invalid(field, "this must be a file in base64")
+
+
+def _understood(text: str) -> dict[str, Any] | None:
+    """The labels in a text; one that is no dictionary describes the voice."""
+    if text.lower() in _UNSET:
+        return None
+    for parse in (json.loads, ast.literal_eval):
+        try:
+            value = parse(text[:10_000])
+        except (ValueError, SyntaxError, RecursionError, MemoryError):
+            continue
+        if isinstance(value, dict):
+            return value
+        if value is None:
+            return None
+    return {"description": text}

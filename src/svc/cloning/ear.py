@@ -1,0 +1,30 @@
+"""What hears a person in a recording: the voice encoder, or in tests something that does as if."""
+
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from svc.cloning.parameters import VoiceParameters
+from svc.engine.protocol import Samples
+
+Embedding = npt.NDArray[np.float32]
+
+
+class Heard(Protocol):
+    @property
+    def parameters(self) -> VoiceParameters:
+        """With which the engine speaks like that person."""
+
+    @property
+    def embedding(self) -> Embedding:
+        """Who it is, whatever they say."""
+
+
+class Ear(Protocol):
+    """Called from one thread at a time."""
+
+    def hear(self, samples: Samples, rate: int) -> Heard: ...
+
+    def similarity(self, one: Embedding, other: Embedding) -> float:
+        """1 for the same person, about 0 for strangers."""

@@ -1,0 +1,1 @@
+"""The guides of docs/, as pages that the service shows."""

@@ -1,0 +1,232 @@
+// The view that makes voices: a recording, what is wrong with it, the voice's name, and the voices that were made.
+
+import { CLONING_LANGUAGES, described, languageName } from "./labels.js";
+import { likeness } from "./likeness.js";
+import { Microphone } from "./microphone.js";
+import { previewButton } from "./preview.js";
+import { Problem } from "./problem.js";
+import { judged, measured } from "./take.js";
+
+const element = (id) => document.getElementById(id);
+const QUIETEST = -60;
+
+export class Studio {
+  #service;
+  #preview;
+  #on;
+  #microphone = new Microphone();
+  #file = null;
+  #refused = false;
+
+  /** `on` has `onChange` (the voices changed), `onUse` (speak with one) and `onProblem`. */
+  constructor(service, preview, on) {
+    this.#service = service;
+    this.#preview = preview;
+    this.#on = on;
+    element("clone-language").append(...CLONING_LANGUAGES.map((code) => new Option(languageName(code), code)));
+    element("record").addEventListener("click", () => this.#record());
+    element("file").addEventListener("change", ({ target }) => target.files[0] && this.#take(target.files[0]));
+    element("clone-form").addEventListener("submit", (event) => this.#submit(event));
+    this.#microphone.addEventListener("level", ({ detail }) => this.#level(detail));
+    this.#microphone.addEventListener("take", ({ detail }) => {
+      this.#recording(false);
+      this.#take(detail);
+    });
+    this.#catchDrops(element("drop"));
+  }
+
+  /** The voices that were cloned, of all of these. */
+  show(voices) {
+    const cloned = voices.filter(({ category }) => category === "cloned");
+    element("mine").replaceChildren(...cloned.map((voice) => this.#row(voice)));
+    element("mine-none").hidden = cloned.length > 0;
+  }
+
+  async #record() {
+    if (this.#microphone.recording) {
+      this.#microphone.stop();
+      return;
+    }
+    this.#preview.stop();
+    try {
+      await this.#microphone.start();
+      this.#recording(true);
+    } catch (error) {
+      this.#on.onProblem(Problem.of(error));
+    }
+  }
+
+  #recording(on) {
+    element("record").classList.toggle("recording", on);
+    element("record").querySelector(".label").textContent = on ? "Stop" : "Record";
+    element("live").hidden = !on;
+    element("take-status").textContent = on ? "Recording. 10 to 20 seconds are best." : "";
+  }
+
+  #level({ decibels, seconds }) {
+    const meter = element("live").querySelector("[role=meter]");
+    meter.setAttribute("aria-valuenow", Math.round(decibels));
+    meter.setAttribute("aria-valuetext", `${Math.round(decibels)} decibels`);
+    meter.style.setProperty("--level", `${100 * (1 - decibels / QUIETEST)}%`);
+    element("clock").textContent = `${seconds.toFixed(1)} s`;
+  }
+
+  #catchDrops(place) {
+    const mark = (on) => (event) => {
+      event.preventDefault();
+      place.classList.toggle("over", on);
+    };
+    place.addEventListener("dragover", mark(true));
+    place.addEventListener("dragleave", mark(false));
+    place.addEventListener("drop", (event) => {
+      mark(false)(event);
+      const [file] = event.dataTransfer.files;
+      if (file) this.#take(file);
+    });
+  }
+
+  /** Looks at a recording, and says what it sees. */
+  async #take(file) {
+    this.#file = file;
+    const audio = element("take-audio");
+    if (audio.src) URL.revokeObjectURL(audio.src);
+    audio.src = URL.createObjectURL(file);
+    element("take-status").textContent = "Listening…";
+    const checks = judged(await measured(file));
+    this.#refused = checks.some(({ grade }) => grade === "bad");
+    element("checks").replaceChildren(...checks.map(checkItem));
+    element("take").hidden = false;
+    element("result").hidden = true;
+    element("clone-status").textContent = "";
+    element("take-status").textContent = this.#refused
+      ? "This will not make a voice. Record it again."
+      : `${file.name} is ready.`;
+  }
+
+  async #submit(event) {
+    event.preventDefault();
+    const missing = this.#missing();
+    element("clone-status").textContent = missing ? missing.words : "";
+    if (missing) {
+      missing.field.focus();
+      return;
+    }
+    await this.#make({
+      file: this.#file,
+      name: element("clone-name").value.trim(),
+      language: element("clone-language").value,
+      consent: true,
+    });
+  }
+
+  /** The first thing that is still to do. */
+  #missing() {
+    if (!this.#file) return { words: "Record something or choose a file first.", field: element("record") };
+    if (this.#refused)
+      return { words: "This recording will not make a voice. Record it again.", field: element("record") };
+    if (!element("clone-name").value.trim()) return { words: "Give the voice a name.", field: element("clone-name") };
+    if (!element("consent").checked)
+      return { words: "Confirm that the voice may be cloned.", field: element("consent") };
+    return null;
+  }
+
+  async #make(details) {
+    const progress = element("clone-progress");
+    const status = element("clone-status");
+    element("make").disabled = true;
+    element("result").hidden = true;
+    progress.hidden = false;
+    status.textContent = "Sending the recording…";
+    try {
+      const voice = await this.#service.cloneVoice(details, (share) => {
+        if (share < 1) progress.value = share;
+        else progress.removeAttribute("value"); // nobody knows how long it takes from here
+        if (share >= 1) status.textContent = "Making the voice, and listening to it…";
+      });
+      status.textContent = "";
+      await this.#on.onChange();
+      this.#made(voice);
+    } catch (error) {
+      status.textContent = "";
+      this.#on.onProblem(Problem.of(error), () => this.#make(details));
+    } finally {
+      element("make").disabled = false;
+      progress.hidden = true;
+    }
+  }
+
+  #made(voice) {
+    const result = element("result");
+    const actions = document.createElement("div");
+    actions.className = "row";
+    const hear = previewButton(voice, this.#preview);
+    hear.classList.add("labelled");
+    hear.append("Hear it");
+    hear.removeAttribute("aria-label");
+    actions.append(
+      hear,
+      button("Speak with it", "secondary", () => this.#on.onUse(voice.voice_id)),
+      this.#removal(voice),
+    );
+    result.dataset.voice = voice.voice_id;
+    result.replaceChildren(...likeness(voice.cloning), actions);
+    result.hidden = false;
+    element("clone-status").textContent = `${voice.name} can speak now.`;
+  }
+
+  #row(voice) {
+    const row = document.createElement("li");
+    const name = document.createElement("span");
+    name.className = "voice-name";
+    name.textContent = voice.name;
+    const kind = document.createElement("span");
+    kind.className = "voice-kind";
+    kind.textContent = described(voice);
+    row.append(previewButton(voice, this.#preview), name, kind);
+    row.append(button("Speak", "secondary", () => this.#on.onUse(voice.voice_id), `Speak with ${voice.name}`));
+    row.append(this.#removal(voice));
+    return row;
+  }
+
+  #removal(voice) {
+    return button("Remove", "secondary", () => this.#remove(voice), `Remove ${voice.name}`);
+  }
+
+  #remove(voice) {
+    const dialog = element("remove-dialog");
+    element("remove-title").textContent = `Remove ${voice.name}?`;
+    dialog.returnValue = "keep";
+    dialog.addEventListener("close", () => dialog.returnValue === "remove" && this.#removed(voice), { once: true });
+    dialog.showModal();
+  }
+
+  async #removed(voice) {
+    try {
+      await this.#service.removeVoice(voice.voice_id);
+      if (element("result").dataset.voice === voice.voice_id) element("result").hidden = true;
+      await this.#on.onChange();
+      element("clone-status").textContent = `${voice.name} is removed.`;
+    } catch (error) {
+      this.#on.onProblem(Problem.of(error), () => this.#removed(voice));
+    }
+  }
+}
+
+function button(label, kind, action, spokenLabel = null) {
+  const made = document.createElement("button");
+  made.type = "button";
+  made.className = kind;
+  made.textContent = label;
+  if (spokenLabel) made.setAttribute("aria-label", spokenLabel);
+  made.addEventListener("click", action);
+  return made;
+}
+
+function checkItem({ grade, title, words }) {
+  const item = document.createElement("li");
+  item.className = grade;
+  const name = document.createElement("strong");
+  name.textContent = title;
+  item.append(name, ` ${words}`);
+  return item;
+}

@@ -1,0 +1,90 @@
+"""Voices cloned, changed, heard and removed with unmodified client libraries."""
+
+import base64
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import pytest
+
+from svc.app import create_app
+from svc.engine.fake import FakeEngine
+from svc.engine.protocol import Samples
+from svc.settings import Settings
+from svc.speech import Speech
+from svc.text.phonemes import Phonemizer
+from tests.clients.conftest import KEY, Report, drive, serving, wait_until_ready
+from tests.cloning.conftest import STORY, load_stand_in
+from tests.cloning.recordings import encoded
+
+
+@pytest.fixture(scope="module")
+def cloned(
+    phonemizer: Phonemizer, say: Callable[..., Samples], tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[str], Report]:
+    folder = tmp_path_factory.mktemp("cloning")
+    clip = folder / "clip"  # without an ending that would tell what it is
+    clip.write_bytes(encoded(say(STORY), "mp3"))
+
+    @cache
+    def cloned(client_name: str) -> Report:
+        settings = Settings(api_key=KEY, data_dir=folder / client_name)
+        app = create_app(settings, Speech(FakeEngine(), phonemizer), ear=load_stand_in)
+        with serving(app) as address:
+            wait_until_ready(address)
+            return drive(f"cloning_{client_name}", address, voice=str(clip))  # the driver takes it for the clip
+
+    return cloned
+
+
+@pytest.fixture
+def report(client_name: str, cloned: Callable[[str], Report]) -> Report:
+    return cloned(client_name)
+
+
+def test_the_voice_is_there(report: Report) -> None:
+    voice = report.returned("voice")
+    assert voice["voice_id"].startswith("custom-")
+    assert (voice["name"], voice["description"], voice["category"]) == ("Anna", "Warm.", "cloned")
+    assert voice["labels"] == {"language": "en", "accent": "irish"}
+    added = report.returned("added")
+    assert added["voice_id"].startswith("custom-")
+    assert added.get("requires_verification", False) is False
+
+
+def test_it_is_changed(report: Report) -> None:
+    edited = report.returned("edited")
+    assert (edited["name"], edited["description"]) == ("Berta", "Warm.")
+    assert edited["labels"]["accent"] == "welsh"
+    if "unlabelled" in report.outcomes:
+        assert report.returned("unlabelled") == {"status": "ok"}
+
+
+def test_it_speaks(report: Report) -> None:
+    spoken = base64.b64decode(report.returned("spoken"))
+    assert len(spoken) / 2 / 24_000 > 2
+    if "by_name" in report.outcomes:
+        assert len(base64.b64decode(report.returned("by_name"))) == len(spoken)
+
+
+def test_it_is_listed_until_it_is_removed(report: Report) -> None:
+    assert "Berta" in report.returned("listed")
+    report.returned("removed")
+    assert "Berta" not in report.returned("listed_after")
+
+
+@pytest.mark.parametrize(
+    ("call", "http_status", "status"),
+    [
+        ("removed_again", 404, "voice_not_found"),
+        ("built_in", 400, "built_in_voice"),
+        ("not_audio", 400, "not_audio"),
+    ],
+)
+def test_errors(report: Report, client_name: str, call: str, http_status: int, status: str) -> None:
+    error: dict[str, Any] = report.raised(call)
+    if client_name == "python_0":
+        assert error["status"] == status
+        return
+    assert error["status_code"] == http_status
+    assert error["body"]["detail"]["status"] == status

@@ -1,0 +1,49 @@
+"""What the tests of cloning share: somebody who speaks, and an ear that needs no model."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from zlib import crc32
+
+import numpy as np
+import pytest
+
+from svc.cloning.ear import Ear, Embedding
+from svc.cloning.likeness import Likeness
+from svc.cloning.parameters import LAYERS, STYLE, VoiceParameters
+from svc.engine.protocol import Samples
+
+STORY = (
+    "When the storm came in from the west, the whole harbour went quiet, and the boats pulled at their ropes. "
+    "Nobody spoke of the two who were still out at sea. Towards morning the wind turned, and somebody saw a sail."
+)
+
+
+@dataclass(frozen=True)
+class _Heard:
+    parameters: VoiceParameters
+    embedding: Embedding
+
+
+class StandInEar:
+    """Hears how a recording's sound is spread over the frequencies, and makes up a voice from that."""
+
+    def hear(self, samples: Samples, rate: int) -> _Heard:
+        spectrum = np.abs(np.fft.rfft(samples, rate))[100:3300].reshape(32, -1).mean(axis=1)
+        embedding = (spectrum / np.linalg.norm(spectrum)).astype(np.float32)
+        chance = np.random.default_rng(crc32(embedding.tobytes()))
+        timbre, melody = 0.1 * chance.standard_normal((2, STYLE), dtype=np.float32)
+        return _Heard(VoiceParameters(timbre, melody, np.zeros((LAYERS, STYLE), np.float32)), embedding)
+
+    def similarity(self, one: Embedding, other: Embedding) -> float:
+        return float(one @ other)
+
+
+def load_stand_in() -> tuple[Ear, Likeness]:
+    """An ear for which no built-in voice is like anybody, but for Heart, who is a little like everybody."""
+    return StandInEar(), Likeness({"af_heart": np.full(32, 0.01, np.float32)})
+
+
+@pytest.fixture(scope="session")
+def spoken(say: Callable[..., Samples]) -> Samples:
+    """About 12 s of clean speech at 24 kHz."""
+    return say(STORY, voice="am_michael")

@@ -1,0 +1,79 @@
+"""The voice encoder by itself: what it makes of sound, and of what is hardly sound."""
+
+import math
+
+import numpy as np
+import pytest
+
+from svc.cloning import encoder as encoders
+from svc.cloning.encoder import RATE, VoiceEncoder
+from svc.cloning.parameters import LAYERS, STYLE
+from svc.engine.protocol import Samples
+from svc.errors import EngineUnavailable
+
+
+def buzz(hertz: float, seconds: float, rate: int = RATE) -> Samples:
+    """Something like a vowel: a pulse train whose harmonics fall, with a little noise."""
+    time = np.arange(int(seconds * rate)) / rate
+    harmonics = [np.sin(2 * np.pi * hertz * k * time) / k for k in range(1, int(4000 / hertz))]
+    noise = 0.01 * np.random.default_rng(0).standard_normal(len(time))
+    wave: Samples = (0.1 * (np.sum(harmonics, axis=0) + noise)).astype(np.float32)
+    return wave
+
+
+@pytest.fixture(scope="module")
+def encoder() -> VoiceEncoder:
+    return VoiceEncoder.load()
+
+
+@pytest.mark.parametrize("hertz", [80, 120, 210, 330])
+def test_the_pitch_is_heard(hertz: float) -> None:
+    median, spread, share = encoders._pitch(buzz(hertz, 2))
+    assert math.exp(median) == pytest.approx(hertz, rel=0.03)
+    assert spread < 0.05
+    assert share > 0.9
+
+
+def test_noise_has_no_pitch() -> None:
+    noise = np.random.default_rng(1).standard_normal(RATE).astype(np.float32)
+    assert encoders._pitch(noise)[2] < 0.2
+
+
+def test_the_level_makes_no_difference(encoder: VoiceEncoder) -> None:
+    clip = buzz(140, 4)
+    loud, soft = encoder.hear(clip, RATE), encoder.hear(0.01 * clip, RATE)
+    assert encoder.similarity(loud.embedding, soft.embedding) > 0.999
+    assert np.allclose(loud.parameters.timbre, soft.parameters.timbre, atol=0.02)
+
+
+def test_the_rate_makes_little_difference(encoder: VoiceEncoder) -> None:
+    fine, coarse = (encoder.hear(buzz(140, 4, rate), rate) for rate in (48_000, RATE))
+    assert encoder.similarity(fine.embedding, coarse.embedding) > 0.95
+
+
+@pytest.mark.parametrize(
+    "samples",
+    [
+        np.zeros(0, dtype=np.float32),
+        np.zeros(10 * RATE, dtype=np.float32),
+        np.ones(RATE, dtype=np.float32),
+        np.random.default_rng(0).standard_normal(RATE).astype(np.float32) * 100,
+    ],
+    ids=["nothing", "silence", "a constant", "loud noise"],
+)
+def test_what_is_no_speech_still_gives_a_voice(encoder: VoiceEncoder, samples: Samples) -> None:
+    heard = encoder.hear(samples, RATE)
+    assert heard.parameters.timbre.shape == (STYLE,)
+    assert heard.parameters.layers.shape == (LAYERS, STYLE)
+    assert np.isfinite(heard.embedding).all()
+
+
+def test_an_embedding_is_like_itself(encoder: VoiceEncoder) -> None:
+    embedding = encoder.hear(buzz(200, 3), RATE).embedding
+    assert encoder.similarity(embedding, embedding) == pytest.approx(1.0, abs=1e-4)
+
+
+def test_a_damaged_file_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(encoders, "NETWORK_SHA256", "0" * 64)
+    with pytest.raises(EngineUnavailable, match="damaged"):
+        VoiceEncoder.load()

@@ -1,0 +1,105 @@
+"""The real encoder and the real engine: people who are no built-in voice, cloned from a recording and recognised."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from fastapi.testclient import TestClient
+
+from svc.cloning.ear import Embedding
+from svc.cloning.encoder import VoiceEncoder
+from svc.cloning.likeness import Likeness
+from svc.cloning.speakers import several
+from svc.engine.protocol import Samples
+from svc.settings import Settings
+from svc.speech import Speech, SpeechRequest
+from svc.voices import Voices
+from tests.cloning.conftest import STORY
+from tests.cloning.recordings import RATE, encoded
+from tests.conftest import ready
+
+# Each is between two built-in voices, and like neither.
+PEOPLE = {"Ada": ("af_bella", "bf_emma"), "Bert": ("am_fenrir", "bm_lewis"), "Cleo": ("jf_alpha", "ef_dora")}
+OTHER_WORDS = "The lighthouse keeper climbed the stairs, lit the lamp, and looked out over the quiet water."
+
+
+def person(name: str, text: str, speech: Speech, voices: Voices) -> Samples:
+    one, other = (voices.find(each) for each in PEOPLE[name])
+    voice = replace(one, table=0.5 * (one.style + other.style))
+    return np.concatenate([chunk.samples for chunk in speech.speak(SpeechRequest(text, voice))])
+
+
+@pytest.fixture(scope="module")
+def recordings(speech: Speech, voices: Voices) -> dict[str, Samples]:
+    return {name: person(name, STORY, speech, voices) for name in PEOPLE}
+
+
+@pytest.fixture(scope="module")
+def encoder() -> VoiceEncoder:
+    return VoiceEncoder.load()
+
+
+@pytest.fixture(scope="module")
+def client(speech: Speech, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+    settings = Settings(data_dir=tmp_path_factory.mktemp("data"), cache_dir=tmp_path_factory.mktemp("cache"))
+    with ready(settings, speech) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def cloned(client: TestClient, recordings: dict[str, Samples]) -> dict[str, dict[str, object]]:
+    answers = {}
+    for name, samples in recordings.items():
+        response = client.post("/voices", data={"name": name}, files={"files": ("x", encoded(samples, "m4a"))})
+        assert response.status_code == 200, response.text
+        answers[name] = response.json()
+    return answers
+
+
+def test_clones_are_like_their_speakers(
+    client: TestClient,
+    cloned: dict[str, dict[str, object]],
+    encoder: VoiceEncoder,
+    speech: Speech,
+    voices: Voices,
+) -> None:
+    def embedded(samples: Samples) -> Embedding:
+        return encoder.hear(samples, RATE).embedding
+
+    people = {name: embedded(person(name, OTHER_WORDS, speech, voices)) for name in PEOPLE}
+    for name, voice in cloned.items():
+        path = f"/v1/text-to-speech/{voice['voice_id']}?output_format=pcm_24000"
+        audio = client.post(path, json={"text": OTHER_WORDS}).content
+        clone = embedded(np.frombuffer(audio, dtype="<i2").astype(np.float32) / np.float32(32768))
+        likeness = {other: encoder.similarity(clone, each) for other, each in people.items()}
+        assert max(likeness, key=likeness.__getitem__) == name, likeness
+        assert likeness[name] > 0.35, likeness
+
+
+def test_the_answer_says_how_good_the_likeness_is(cloned: dict[str, dict[str, object]]) -> None:
+    for voice in cloned.values():
+        report = voice["cloning"]
+        assert isinstance(report, dict)
+        assert 0.4 < report["similarity"] <= 1
+        assert -0.2 < report["nearest_built_in_similarity"] < 1
+        worse = report["similarity"] < report["nearest_built_in_similarity"]
+        assert any("built-in voice" in warning for warning in report["warnings"]) == worse
+
+
+def test_a_built_in_voice_is_recognised(speech: Speech, voices: Voices, encoder: VoiceEncoder) -> None:
+    likeness = Likeness.load()
+    for key in ("af_heart", "bm_george", "am_michael"):
+        request = SpeechRequest(STORY, voices.find(key))
+        samples = np.concatenate([chunk.samples for chunk in speech.speak(request)])
+        assert likeness.nearest(encoder, encoder.hear(samples, RATE).embedding)[0] == key
+
+
+def test_two_speakers_are_a_warning(client: TestClient, recordings: dict[str, Samples], encoder: VoiceEncoder) -> None:
+    for samples in recordings.values():
+        assert not several(encoder, samples)
+    both = np.concatenate([recordings["Ada"][: RATE * 8], recordings["Bert"][: RATE * 8]])
+    assert several(encoder, both)
+    voice = client.post("/voices", data={"name": "Both"}, files={"files": ("x", encoded(both, "flac"))}).json()
+    assert any("More than one person" in warning for warning in voice["cloning"]["warnings"])
+    assert client.delete(f"/voices/{voice['voice_id']}").status_code == 200

@@ -1,0 +1,74 @@
+"""A cloned voice as data: what is written is read again, and what is damaged is refused."""
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from svc.cloning.parameters import LAYERS, STYLE, VERSION, VoiceParameters
+
+
+def some(scale: float = 0.3, pitch_scale: float = 1.1) -> VoiceParameters:
+    chance = np.random.default_rng(7)
+    timbre, melody, layers = (
+        (scale * chance.standard_normal(shape)).astype(np.float32) for shape in ((STYLE,), (STYLE,), (LAYERS, STYLE))
+    )
+    return VoiceParameters(timbre, melody, layers, pitch_scale)
+
+
+def test_what_is_written_is_read() -> None:
+    written = some()
+    read = VoiceParameters.from_json(json.loads(json.dumps(written.to_json())))
+    for name in ("timbre", "melody", "layers"):
+        assert np.allclose(getattr(read, name), getattr(written, name), atol=1e-3)
+    assert read.pitch_scale == written.pitch_scale
+
+
+def test_it_is_small() -> None:
+    assert len(json.dumps(some().to_json())) < 5_000
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"version": VERSION + 1},
+        {"version": None},
+        {"timbre": "AAAA"},
+        {"timbre": "not base64!"},
+        {"layers": 5},
+        {"pitch_scale": "loud"},
+        {"pitch_scale": None},
+        {"pitch_scale": 0.0},
+        {"pitch_scale": float("nan")},
+    ],
+    ids=str,
+)
+def test_what_is_damaged_is_refused(change: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r".+"):
+        VoiceParameters.from_json(some().to_json() | change)
+
+
+def test_what_is_missing_is_refused() -> None:
+    stored = some().to_json()
+    del stored["melody"]
+    with pytest.raises(ValueError, match="melody"):
+        VoiceParameters.from_json(stored)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, 1e3])
+def test_no_number_is_beyond_bounds(bad: float) -> None:
+    timbre = np.zeros(STYLE, dtype=np.float32)
+    timbre[5] = bad
+    with pytest.raises(ValueError, match="timbre"):
+        VoiceParameters(timbre, np.zeros(STYLE, np.float32), np.zeros((LAYERS, STYLE), np.float32))
+
+
+def test_the_style_table_is_like_a_built_in_one() -> None:
+    nothing = np.zeros(STYLE, np.float32)
+    plain = VoiceParameters(nothing, nothing, np.zeros((LAYERS, STYLE), np.float32))
+    assert plain.style_table().shape == (510, 256)
+    assert plain.style_table().dtype == np.float32
+    difference = some().style_table() - plain.style_table()
+    assert np.allclose(difference, difference[0], atol=1e-5)
+    assert np.allclose(difference[0, :STYLE], some().timbre, atol=1e-5)

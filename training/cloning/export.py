@@ -1,0 +1,83 @@
+"""Exports an encoder to ONNX and checks it against torch.
+
+python -m cloning.export run/best.pt voices.pt voice-encoder.onnx
+"""
+
+import argparse
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnxruntime
+import torch
+from onnx import helper
+from torch import Tensor, nn
+
+import voices
+from cloning import encoder as encoders
+from cloning.sound import BANDS
+from cloning.speech import Axes
+from export import halve
+
+OUTPUTS = ("timbre", "melody", "layers", "log_pitch_scale", "embedding")
+
+
+class Exported(nn.Module):
+    """From a clip's features to what the product keeps of a voice."""
+
+    def __init__(self, encoder: encoders.Encoder, axes: Axes) -> None:
+        super().__init__()
+        self.encoder, self.axes = encoder, axes
+
+    def forward(self, mel: Tensor, pitch: Tensor) -> tuple[Tensor, ...]:
+        heard, guess = self.encoder(mel, pitch)
+        voice = self.axes.voice(guess)
+        embedding = torch.cat([heard.eres2net, heard.campplus], dim=1)
+        return voice.timbre, voice.melody, voice.layers, torch.log(voice.pitch_scale), embedding
+
+
+def export(model: Exported, path: Path, size: encoders.EncoderSize) -> None:
+    torch.onnx.export(
+        model,
+        (torch.randn(1, 500, BANDS), torch.tensor([[5.0, 0.1, 0.5]])),
+        str(path),
+        input_names=["mel", "pitch"],
+        output_names=list(OUTPUTS),
+        dynamic_axes={"mel": {1: "frames"}},
+        opset_version=20,
+        dynamo=False,
+    )
+    stored = onnx.load(path)
+    halve(stored)
+    helper.set_model_props(stored, {"size": json.dumps(asdict(size))})
+    onnx.checker.check_model(stored)
+    onnx.save(stored, path)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name in ("encoder", "voices", "onnx"):
+        parser.add_argument(name, type=Path)
+    args = parser.parse_args()
+    encoder = encoders.load(args.encoder)
+    axes = Axes(voices.unpack(args.voices))
+    model = Exported(encoder, axes).eval()
+    export(model, args.onnx, encoder.size)
+    session = onnxruntime.InferenceSession(args.onnx)
+    worst = 0.0
+    for frames in (57, 500, 1999):
+        mel, pitch = torch.randn(1, frames, BANDS) * 2 - 8, torch.tensor([[5.0, 0.1, 0.5]])
+        with torch.no_grad():
+            wanted = model(mel, pitch)
+        found = session.run(list(OUTPUTS), {"mel": mel.numpy(), "pitch": pitch.numpy()})
+        differences = [np.abs(f - w.numpy()).max() for f, w in zip(found, wanted, strict=True)]
+        worst = max(worst, *map(float, differences))
+    print(f"{args.onnx.stat().st_size / 1e6:.1f} MB; largest difference from torch {worst:.1e}")
+    if worst > 5e-3:
+        raise SystemExit("the export differs")
+
+
+if __name__ == "__main__":
+    main()

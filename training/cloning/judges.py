@@ -1,0 +1,154 @@
+"""What training and measuring listen with: ERes2Net, CAM++, Resemblyzer and DistillMOS, frozen and batched.
+
+    python -m cloning.judges pack ERES2NET_FOLDER campplus.pt RESEMBLYZER_FOLDER DISTILLMOS_FOLDER judges/
+
+collects their code and weights (fp16) in one folder. None of them is part of the product. Resemblyzer is never
+trained on.
+"""
+
+import argparse
+import shutil
+import sys
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from cloning.sound import fbank
+
+MOS_SAMPLES = 122_880
+"""DistillMOS hears this many samples (7.68 s) at once."""
+
+
+def quick(wave: Tensor) -> torch.autocast:
+    """bf16 where a gradient is wanted: it is twice as fast and good enough for that; measures are taken in fp32."""
+    training = torch.is_grad_enabled() and wave.requires_grad
+    return torch.autocast(wave.device.type, torch.bfloat16, enabled=training and wave.device.type == "cuda")
+
+
+class Speaker(nn.Module):
+    """A speaker network with its frame-wise contributions to the embedding."""
+
+    def __init__(self, network: nn.Module, before_pooling: nn.Module, last: nn.Linear | nn.Conv1d) -> None:
+        super().__init__()
+        self.network = network
+        self._frames: Tensor | None = None
+        before_pooling.register_forward_pre_hook(self._keep)
+        weight = last.weight.detach().flatten(1)
+        self.register_buffer("mean_weight", weight[:, : weight.shape[1] // 2].clone(), persistent=False)
+
+    def _keep(self, _: nn.Module, inputs: tuple[Tensor, ...]) -> None:
+        self._frames = inputs[0]
+
+    def forward(self, wave: Tensor) -> Tensor:
+        """16 kHz [B, samples] → unit embeddings [B, 192]"""
+        with quick(wave):
+            embedding = self.network(fbank(wave)).flatten(1)
+        return F.normalize(embedding.float(), dim=1)
+
+    def with_frames(self, wave: Tensor) -> tuple[Tensor, Tensor]:
+        """Also [B, frames, 192]: what each stretch of sound adds to the mean that the embedding is made of."""
+        embedding = self(wave)
+        frames = self._frames
+        assert frames is not None
+        return embedding, frames.float().flatten(1, -2).transpose(1, 2) @ self.mean_weight.T
+
+
+class Resemblyzer(nn.Module):
+    """GE2E's LSTM; an utterance is the mean of windows of 1.6 s."""
+
+    WINDOW, STEP = 160, 77
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lstm = nn.LSTM(40, 256, 3, batch_first=True)
+        self.linear = nn.Linear(256, 256)
+        self.register_buffer("filters", torch.zeros(40, 201))
+
+    @torch.no_grad()
+    def forward(self, wave: Tensor) -> Tensor:
+        wave = wave * (10 ** (-30 / 20) / (wave.square().mean(dim=1, keepdim=True).sqrt() + 1e-9))
+        window = torch.hann_window(400, device=wave.device)
+        power = torch.stft(wave, 400, 160, 400, window, pad_mode="constant", return_complex=True).abs().square()
+        mel = (self.filters @ power).transpose(1, 2)
+        mel = F.pad(mel, (0, 0, 0, max(0, self.WINDOW - mel.shape[1])))
+        windows = mel.unfold(1, self.WINDOW, self.STEP).transpose(2, 3)
+        hidden = self.lstm(windows.flatten(0, 1))[1][0][-1]
+        embedded = F.normalize(F.relu(self.linear(hidden)), dim=1)
+        return F.normalize(embedded.unflatten(0, windows.shape[:2]).mean(dim=1), dim=1)
+
+
+class Judges(nn.Module):
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        sys.path.insert(0, str(folder))
+        from distillmos.sqa import ConvTransformerSQAModel
+        from speakerlab.models.campplus.DTDNN import CAMPPlus
+        from speakerlab.models.eres2net.ERes2Net import ERes2Net
+
+        eres2net = _filled(ERes2Net(feat_dim=80, embedding_size=192), folder / "eres2net.pt")
+        campplus = _filled(CAMPPlus(feat_dim=80, embedding_size=192), folder / "campplus.pt")
+        self.eres2net = Speaker(eres2net, eres2net.pool, eres2net.seg_1)
+        self.campplus = Speaker(campplus, campplus.xvector.stats, campplus.xvector.dense.linear)
+        self.resemblyzer = _filled(Resemblyzer(), folder / "resemblyzer.pt")
+        self.distillmos = _filled(ConvTransformerSQAModel(load_weights=False), folder / "distillmos.pt")
+        self.eval().requires_grad_(False)
+
+    def naturalness(self, wave: Tensor) -> Tensor:
+        """DistillMOS of the first 7.68 s of each clip. [B, samples] → [B]
+
+        A trace of noise keeps its square roots away from zero, where they have no gradient.
+        """
+        wave = wave[:, :MOS_SAMPLES]
+        wave = F.pad(wave, (0, MOS_SAMPLES - wave.shape[1]))
+        with quick(wave):
+            return self.distillmos(wave + 1e-5 * torch.randn_like(wave)).flatten().float()
+
+
+def _filled(network: nn.Module, path: Path) -> nn.Module:
+    weights = torch.load(path, map_location="cpu")
+    network.load_state_dict({k: v.float() if v.is_floating_point() else v for k, v in weights.items()})
+    return network
+
+
+def _halved(weights: dict[str, Tensor]) -> dict[str, Tensor]:
+    return {k: v.half() if v.is_floating_point() else v for k, v in weights.items()}
+
+
+def pack(eres2net: Path, campplus: Path, resemblyzer: Path, distillmos: Path, folder: Path) -> None:
+    import librosa
+
+    folder.mkdir(parents=True, exist_ok=True)
+    models = folder / "speakerlab" / "models"
+    for part in ("eres2net", "campplus"):
+        shutil.copytree(eres2net / "speakerlab/models" / part, models / part, dirs_exist_ok=True)
+    for part in ("distillmos", "xls_r_sqa"):
+        shutil.copytree(
+            distillmos / part,
+            folder / part,
+            dirs_exist_ok=True,
+            ignore=shutil.ignore_patterns("weights", "*.pt", "__pycache__", "models"),
+        )
+    torch.save(_halved(torch.load(next(eres2net.glob("*.ckpt")), map_location="cpu")), folder / "eres2net.pt")
+    torch.save(_halved(torch.load(campplus, map_location="cpu")), folder / "campplus.pt")
+    weights = torch.load(resemblyzer / "pretrained.pt", map_location="cpu", weights_only=False)["model_state"]
+    kept = {k: v for k, v in weights.items() if k.startswith(("lstm", "linear"))}
+    kept["filters"] = torch.tensor(librosa.filters.mel(sr=16000, n_fft=400, n_mels=40))
+    torch.save(_halved(kept), folder / "resemblyzer.pt")
+    weights = torch.load(distillmos / "distillmos/weights/distill_mos_v7.pt", map_location="cpu")["model"]
+    torch.save(_halved(weights), folder / "distillmos.pt")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("command", choices=["pack"])
+    for name in ("eres2net", "campplus", "resemblyzer", "distillmos", "folder"):
+        parser.add_argument(name, type=Path)
+    args = vars(parser.parse_args())
+    del args["command"]
+    pack(**args)
+
+
+if __name__ == "__main__":
+    main()

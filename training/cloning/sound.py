@@ -1,0 +1,83 @@
+"""Sound on the card: features that speaker networks hear, and the pitch. 16 kHz throughout."""
+
+import math
+from functools import cache
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+RATE = 16_000
+WINDOW, HOP, N_FFT, BANDS = 400, 160, 512, 80
+PITCH_WINDOW = 1024
+LOWEST, HIGHEST = 60.0, 420.0
+"""Hz, of the pitch that is looked for."""
+
+
+@cache
+def _filters(device: torch.device) -> Tensor:
+    """Kaldi's triangles, 20 Hz to 8 kHz, evenly spaced in mel. [257, 80]"""
+
+    def mel(hertz: Tensor | float) -> Tensor:
+        return 1127.0 * torch.log(1.0 + torch.as_tensor(hertz, dtype=torch.float64) / 700.0)
+
+    edges = torch.linspace(float(mel(20.0)), float(mel(RATE / 2)), BANDS + 2, dtype=torch.float64)
+    low, centre, high = edges[:-2], edges[1:-1], edges[2:]
+    bins = mel(torch.arange(N_FFT // 2 + 1) * RATE / N_FFT)[:, None]
+    weights = torch.minimum((bins - low) / (centre - low), (high - bins) / (high - centre)).clamp(min=0)
+    weights[-1] = 0  # Kaldi leaves the last bin out
+    return weights.float().to(device)
+
+
+@cache
+def _window(device: torch.device) -> Tensor:
+    return torch.hann_window(WINDOW, periodic=False, device=device).pow(0.85)
+
+
+def log_mel(wave: Tensor) -> Tensor:
+    """[B, samples] → [B, frames, 80]"""
+    frames = wave.unfold(1, WINDOW, HOP)
+    frames = frames - frames.mean(dim=2, keepdim=True)
+    frames = frames - 0.97 * torch.cat([frames[..., :1], frames[..., :-1]], dim=-1)
+    power = torch.fft.rfft(frames * _window(wave.device), N_FFT).abs().square()
+    return torch.log((power @ _filters(wave.device)).clamp(min=1.1920929e-07))
+
+
+def fbank(wave: Tensor) -> Tensor:
+    mel = log_mel(wave)
+    return mel - mel.mean(dim=1, keepdim=True)
+
+
+def level(wave: Tensor) -> Tensor:
+    """The wave with a root mean square of 0.05."""
+    return wave * (0.05 / (wave.square().mean(dim=1, keepdim=True).sqrt() + 1e-6))
+
+
+@torch.no_grad()
+def pitch(wave: Tensor) -> Tensor:
+    """Log of the median pitch, its spread, and the share of frames with a pitch. [B, samples] → [B, 3]
+
+    The highest peak of each frame's autocorrelation, with a slight preference for short lags.
+    """
+    frames = wave.unfold(1, PITCH_WINDOW, HOP)
+    frames = frames - frames.mean(dim=2, keepdim=True)
+    window = torch.hann_window(PITCH_WINDOW, device=wave.device)
+    own = torch.fft.irfft(torch.fft.rfft(window, 2 * PITCH_WINDOW).abs().square())
+    found = torch.fft.irfft(torch.fft.rfft(frames * window, 2 * PITCH_WINDOW).abs().square())
+    first, last = int(RATE / HIGHEST), int(RATE / LOWEST)
+    lags = torch.arange(first, last + 1, device=wave.device)
+    energy = found[..., :1]
+    likeness = found[..., lags] / (energy + 1e-9) * (own[0] / own[lags])
+    best, index = (likeness - 0.02 * torch.log2(lags / first)).max(dim=2)
+    loud = energy.squeeze(2) > 0.02 * energy.squeeze(2).amax(dim=1, keepdim=True)
+    voiced = loud & (best > 0.5)
+    logs = torch.where(voiced, torch.log(RATE / lags[index].float()), math.nan)
+    median = torch.nan_to_num(logs.nanmedian(dim=1).values, nan=math.log(150.0))
+    off = torch.nan_to_num((logs - median[:, None]).abs(), nan=0.0).clamp(max=0.5)
+    share = voiced.float().mean(dim=1)
+    spread = off.mean(dim=1) / share.clamp(min=0.02)
+    return torch.stack([median, spread, share], dim=1)
+
+
+def pad_to(wave: Tensor, samples: int) -> Tensor:
+    return F.pad(wave, (0, max(0, samples - wave.shape[-1])))

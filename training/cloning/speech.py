@@ -1,0 +1,132 @@
+"""Speech in guessed voices, through Kokoro's front and our head, with a gradient to the voices.
+
+python -m cloning.speech kokoro.pt front.pt      # the front alone, in eight bits a weight (61 MB), to travel
+"""
+
+import argparse
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+import torchaudio
+from torch import Tensor, nn
+
+import bank as banks
+from cloning.encoder import LAYERS, STYLE, Guess
+from cloning.sound import RATE
+from head import Head, cycles, statistics
+from kokoro import SAMPLE_RATE, Kokoro
+
+STEREOTYPE_ROWS = slice(60, 120)
+"""Rows of the style tables, by number of phonemes, that a voice's offset is read from."""
+
+
+@dataclass
+class Voice:
+    """What the engines read: offsets from the mean voice, a batch of them."""
+
+    timbre: Tensor  # [B, 128]
+    melody: Tensor  # [B, 128]
+    layers: Tensor  # [B, 11, 128]
+    pitch_scale: Tensor  # [B]
+
+
+class Axes(nn.Module):
+    """The principal axes of the built-in voices, each half of the style by itself."""
+
+    def __init__(self, tables: Tensor) -> None:
+        super().__init__()
+        styles = banks.Styles(tables)
+        self.register_buffer("centre", styles.centre)
+        for name, axes, spread in zip(("timbre", "melody"), styles.axes, styles.spreads, strict=True):
+            self.register_buffer(name, axes * spread[:, None])  # [53, 128]
+        offsets = (tables[:, STEREOTYPE_ROWS] - styles.centre[STEREOTYPE_ROWS]).mean(dim=1)
+        self.register_buffer("offsets", offsets)  # [54, 256]
+
+    def voice(self, guess: Guess) -> Voice:
+        timbre, melody = guess.axes.chunk(2, dim=1)
+        scale = torch.exp(guess.log_pitch_scale.clamp(-0.7, 0.7))
+        return Voice(timbre @ self.timbre + guess.timbre, melody @ self.melody + guess.melody, guess.layers, scale)
+
+    def coordinates(self, offsets: Tensor) -> Tensor:
+        """[B, 256] → [B, 106]"""
+        halves = zip(offsets.split(STYLE, dim=1), (self.timbre, self.melody), strict=True)
+        return torch.cat([half @ axes.T / axes.square().sum(dim=1) for half, axes in halves], dim=1)
+
+
+class Speech(nn.Module):
+    def __init__(self, kokoro: Kokoro, head: Head, axes: Axes) -> None:
+        super().__init__()
+        self.kokoro, self.head, self.axes = kokoro, head, axes
+        self.requires_grad_(False)
+
+    def forward(self, ids: list[int], voice: Voice) -> tuple[Tensor, Tensor]:
+        """The phonemes in each of the voices: 16 kHz [B, samples], and the pitch [B, frames]."""
+        device = voice.timbre.device
+        tokens = torch.tensor([[0, *ids, 0]], device=device)
+        centre = self.axes.centre[len(ids) - 1]
+        timbre, melody = centre[:STYLE] + voice.timbre, centre[STYLE:] + voice.melody
+        layers = timbre[:, None] + voice.layers
+        predictor = self.kokoro.predictor
+        words = self.kokoro.bert_encoder(self.kokoro.bert(tokens)).expand(len(timbre), -1, -1)
+        encoded = predictor.text_encoder(words, melody)
+        frames = torch.round(predictor.durations(encoded.detach()).mean(dim=0)).clamp(min=1).long()
+        index = torch.repeat_interleave(torch.arange(len(frames), device=device), frames)
+        f0, energy = predictor.curves(encoded[:, index], melody)
+        f0 = f0 * voice.pitch_scale[:, None]
+        text = self.kokoro.text_encoder(tokens)[:, :, index].expand(len(timbre), -1, -1)
+        features = self.kokoro.decoder.features(text, f0, energy, layers[:, : LAYERS - 1])
+        # The pulses' phase is a sum over all of the past: its gradient is noise, so the head takes the pitch as given.
+        heard = f0.detach()
+        start = torch.zeros(len(timbre), dtype=torch.long, device=device)
+        wave = self.head(features, heard, cycles(heard), layers[:, -1], statistics(features), start)
+        return torchaudio.functional.resample(wave, SAMPLE_RATE, RATE), f0
+
+
+def median_pitch(f0: Tensor) -> Tensor:
+    """Log of the median over voiced frames, with a gradient. [B, frames] → [B]"""
+    voiced = f0 > 40
+    logs = torch.where(voiced, f0.clamp(min=40).log(), torch.nan)
+    return torch.nan_to_num(logs.nanmedian(dim=1).values, nan=5.0)
+
+
+def pack(source: Path, output: Path) -> None:
+    """Eight bits a weight, with a scale a row; vectors in fp16. The generator stays behind."""
+    packed = {}
+    for name, value in torch.load(source, map_location="cpu").items():
+        if name.startswith("decoder.generator"):
+            continue
+        value = value.float()
+        if value.dim() > 1:
+            scale = value.flatten(1).abs().amax(dim=1).clamp(min=1e-8) / 127
+            rows = torch.round(value.flatten(1) / scale[:, None]).to(torch.int8)
+            packed[name] = (rows, scale, list(value.shape))
+        else:
+            packed[name] = (value.half(), None, list(value.shape))
+    torch.save(packed, output)
+
+
+def unpack(path: Path) -> Kokoro:
+    weights = {
+        name: (rows.float() if scale is None else rows.float() * scale[:, None]).view(shape)
+        for name, (rows, scale, shape) in torch.load(path).items()
+    }
+    kokoro = Kokoro()
+    missing, unexpected = kokoro.load_state_dict(weights, strict=False)
+    assert not unexpected and all(name.startswith("decoder.generator") for name in missing)
+    kokoro.decoder.generator = nn.Identity()
+    # Not eval(): cuDNN's LSTM refuses a backward pass there, and the model has no dropout.
+    return kokoro.requires_grad_(False)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("kokoro", type=Path)
+    parser.add_argument("front", type=Path)
+    args = parser.parse_args()
+    pack(args.kokoro, args.front)
+    print(f"{args.front.stat().st_size / 1e6:.1f} MB")
+
+
+if __name__ == "__main__":
+    main()
