@@ -163,9 +163,7 @@ def drive(
 ) -> Report:
     """Runs the driver of an SDK."""
     driver, packages = (
-        (f"{client}.py", f"elevenlabs-{client[-1]}")
-        if "python" in client
-        else (f"{client}.cjs", "js/node_modules")
+        (f"{client}.py", f"elevenlabs-{client[-1]}") if "python" in client else (f"{client}.cjs", "js/node_modules")
     )
     return run(driver, packages, address, strict, loading, KEY, text, voice, calls=calls)
 

@@ -2,8 +2,9 @@
 
     python -m cloning.speakers SPEAKERS_FOLDER speakers.pt
 
-validation.txt beside this file names those who are never trained on. SPEAKERS_FOLDER has an index.tsv (file, speaker, …) and the clips. They are cut at 20 s, brought to 16 kHz and kept as
-Opus, so that all of them travel in 30 MB.
+validation.txt beside this file names those who are never trained on. SPEAKERS_FOLDER has an index.tsv (file,
+speaker, …) and the clips. They are cut at 20 s, brought to 16 kHz and kept as Opus, so that all of them travel in
+30 MB.
 """
 
 import argparse

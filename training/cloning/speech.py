@@ -113,7 +113,8 @@ def unpack(path: Path) -> Kokoro:
     }
     kokoro = Kokoro()
     missing, unexpected = kokoro.load_state_dict(weights, strict=False)
-    assert not unexpected and all(name.startswith("decoder.generator") for name in missing)
+    assert not unexpected
+    assert all(name.startswith("decoder.generator") for name in missing)
     kokoro.decoder.generator = nn.Identity()
     # Not eval(): cuDNN's LSTM refuses a backward pass there, and the model has no dropout.
     return kokoro.requires_grad_(False)
