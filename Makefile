@@ -29,6 +29,7 @@ test: $(VENV)/dev.stamp $(CLIENT_STAMPS)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/python -m tests.page.chromium
 	$(BIN)/pytest
 
 format: $(VENV)/dev.stamp

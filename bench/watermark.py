@@ -1,0 +1,93 @@
+"""What the watermark survives: recordings of people are marked, treated, and checked, marked and unmarked.
+
+python -m bench.watermark FOLDER
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from bench.options import Output
+from bench.report import Report
+from svc.audio import encoders, formats
+from svc.audio.resampler import Resampler
+from svc.cloning import clip
+from svc.cloning.watermark import RATE, check, mark
+from svc.engine.protocol import Samples
+from svc.errors import SvcError
+
+_SUFFIXES = {".flac", ".wav", ".mp3", ".ogg", ".opus", ".m4a"}
+
+
+def _encoded(samples: Samples, output_format: str) -> Samples:
+    with encoders.create(formats.find(output_format), RATE) as encoder:
+        return clip.read(encoder.encode(samples) + encoder.flush()).samples
+
+
+def _resampled(samples: Samples, rate: int) -> Samples:
+    there = Resampler(RATE, rate).feed(samples, last=True)
+    return Resampler(rate, RATE).feed(there, last=True)
+
+
+def _noisy(samples: Samples, snr: float) -> Samples:
+    noise = np.random.default_rng(1).standard_normal(len(samples), dtype=np.float32)
+    return samples + noise * np.float32(samples.std() * 10 ** (-snr / 20))
+
+
+TREATMENTS: dict[str, Callable[[Samples], Samples]] = {
+    "none": lambda samples: samples,
+    "a tenth as loud": lambda samples: np.float32(0.1) * samples,
+    "MP3 64 kbit/s": lambda samples: _encoded(samples, "mp3_44100_64"),
+    "MP3 32 kbit/s, 22 kHz": lambda samples: _encoded(samples, "mp3_22050_32"),
+    "Opus 32 kbit/s": lambda samples: _encoded(samples, "opus_48000_32"),
+    "16 kHz": lambda samples: _resampled(samples, 16_000),
+    "8 kHz": lambda samples: _resampled(samples, 8_000),
+    "noise at 30 dB": lambda samples: _noisy(samples, 30),
+    "5 s out of the middle": lambda samples: samples[RATE : RATE * 6],
+    "3 s out of the middle": lambda samples: samples[RATE : RATE * 4],
+}
+
+
+def main(
+    folder: Annotated[Path, typer.Argument(help="Recordings, of which those of 8 s and more are used.")],
+    limit: Annotated[int, typer.Option(help="How many recordings.")] = 30,
+    output: Output = None,
+) -> None:
+    recordings = _recordings(folder, limit)
+    marked = [mark(samples, 0) for samples in recordings]
+    distance = np.mean([_snr(*pair) for pair in zip(recordings, marked, strict=True)])
+    report = Report("watermark", "The watermark", ["treatment", "found", "least sure", "found where it is not"])
+    report.notes = [f"{len(marked)} recordings; the mark lies {distance:.0f} dB below them."]
+    for name, treatment in TREATMENTS.items():
+        there, elsewhere = ([check(treatment(each)) for each in group] for group in (marked, recordings))
+        found, wrong = sum(each.found for each in there), sum(each.found for each in elsewhere)
+        least = max(each.doubt for each in there)
+        report.rows.append([name, f"{found} of {len(there)}", f"{least:.0e}", f"{wrong} of {len(elsewhere)}"])
+        report.figures[name] = {"doubts": [each.doubt for each in there], "unmarked": [e.doubt for e in elsewhere]}
+    report.show()
+    report.save(output)
+
+
+def _recordings(folder: Path, limit: int) -> list[Samples]:
+    """One for each folder below, as folders stand for people."""
+    found: dict[Path, Samples] = {}
+    for file in sorted(folder.rglob("*")):
+        if file.suffix.lower() in _SUFFIXES and file.parent not in found and len(found) < limit:
+            try:
+                samples = clip.read(file.read_bytes()).samples
+            except SvcError:
+                continue
+            if len(samples) >= 8 * RATE:
+                found[file.parent] = samples
+    return list(found.values())
+
+
+def _snr(samples: Samples, marked: Samples) -> float:
+    return float(10 * np.log10(np.square(samples).sum() / np.square(marked - samples).sum()))
+
+
+if __name__ == "__main__":
+    typer.run(main)
