@@ -2,6 +2,7 @@
 
 import ctypes
 import re
+from functools import cache
 from threading import Lock
 
 import espeakng_loader
@@ -27,19 +28,9 @@ class Espeak:
     """The IPA of a clause, one string a word, with "^" between the letters of a diphthong or affricate."""
 
     def __init__(self) -> None:
-        self._library = ctypes.CDLL(espeakng_loader.get_library_path())
-        self._library.espeak_TextToPhonemes.restype = ctypes.c_char_p
-        self._library.espeak_TextToPhonemes.argtypes = (
-            ctypes.POINTER(ctypes.c_char_p),
-            ctypes.c_int,
-            ctypes.c_int,
-        )
-        self._library.espeak_GetCurrentVoice.restype = ctypes.POINTER(_Voice)
-        self._identifiers: dict[str, bytes] = {}
         with _LIBRARY_LOCK:
-            data = espeakng_loader.get_data_path().encode()
-            if self._library.espeak_Initialize(_NO_AUDIO, 0, data, _KEEP_SIGNALS) < 0:
-                raise RuntimeError(f"espeak-ng could not be started with the data in {data!r}")
+            self._library = _start()
+        self._identifiers: dict[str, bytes] = {}
 
     def __call__(self, clause: str, voice: str) -> list[str]:
         printable = "".join(character if character.isprintable() else " " for character in clause)
@@ -66,3 +57,16 @@ class Espeak:
     def _current_voice(self) -> bytes:
         current = self._library.espeak_GetCurrentVoice()
         return bytes(current.contents.identifier or b"") if current else b""
+
+
+@cache
+def _start() -> ctypes.CDLL:
+    """The library, ready. Once a process: started again, it lets go of the voice that others are reading with."""
+    library = ctypes.CDLL(espeakng_loader.get_library_path())
+    library.espeak_TextToPhonemes.restype = ctypes.c_char_p
+    library.espeak_TextToPhonemes.argtypes = (ctypes.POINTER(ctypes.c_char_p), ctypes.c_int, ctypes.c_int)
+    library.espeak_GetCurrentVoice.restype = ctypes.POINTER(_Voice)
+    data = espeakng_loader.get_data_path().encode()
+    if library.espeak_Initialize(_NO_AUDIO, 0, data, _KEEP_SIGNALS) < 0:
+        raise RuntimeError(f"espeak-ng could not be started with the data in {data!r}")
+    return library
