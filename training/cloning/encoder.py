@@ -179,18 +179,3 @@ def load(path: Path) -> Encoder:
     encoder = Encoder(EncoderSize(**saved["size"]))
     encoder.load_state_dict({k: v.float() if v.is_floating_point() else v for k, v in saved["weights"].items()})
     return encoder.eval()
-
-
-if __name__ == "__main__":
-    encoder = Encoder()
-    for name in ("trunk", "mapper"):
-        print(name, sum(p.numel() for p in getattr(encoder, name).parameters()) / 1e6)
-    encoder.eval()
-    import time
-
-    torch.set_num_threads(2)
-    with torch.no_grad():
-        for _ in range(3):
-            start = time.time()
-            encoder(torch.randn(1, 2000, 80), torch.ones(1, 3))
-            print(time.time() - start)

@@ -4,7 +4,6 @@ import math
 from functools import cache
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 RATE = 16_000
@@ -77,7 +76,3 @@ def pitch(wave: Tensor) -> Tensor:
     share = voiced.float().mean(dim=1)
     spread = off.mean(dim=1) / share.clamp(min=0.02)
     return torch.stack([median, spread, share], dim=1)
-
-
-def pad_to(wave: Tensor, samples: int) -> Tensor:
-    return F.pad(wave, (0, max(0, samples - wave.shape[-1])))
