@@ -57,7 +57,25 @@ class Server(uvicorn.Server):
 
 
 class _Socket(WebSocketsSansIOProtocol):
-    """Lets go of a client that takes nothing: a transport that is merely closed waits for it forever."""
+    """Ends as one would wish: a client is told why, and one that takes nothing is let go of.
+
+    A transport that is merely closed waits forever for a client that does not read; and one that is closed
+    while something is still coming in is reset, with the reason lost.
+    """
+
+    def data_received(self, data: bytes) -> None:
+        if self.conn.parser_exc is None:  # else it has been told, and the rest of what it sends is of no interest
+            super().data_received(data)
+
+    def handle_parser_exception(self) -> None:
+        reason = self.conn.close_sent
+        assert reason is not None
+        self.queue.put_nowait({"type": "websocket.disconnect", "code": reason.code, "reason": reason.reason})
+        self.transport.write(b"".join(self.conn.data_to_send()))
+        self.close_sent = True
+        self.close_timer = self.loop.call_later(self.close_timeout, self.transport.abort)
+        if self.transport.can_write_eof():
+            self.transport.write_eof()
 
     async def run_asgi(self) -> None:
         await super().run_asgi()

@@ -17,6 +17,15 @@ from tests.cloning.recordings import RATE, encoded, noise
 from tests.page.conftest import Open, Serve, launched, until
 
 
+_LISTENS_SLOWLY = """() => {
+  const decode = OfflineAudioContext.prototype.decodeAudioData;
+  OfflineAudioContext.prototype.decodeAudioData = async function (...given) {
+    await new Promise((done) => setTimeout(done, 1000));
+    return decode.apply(this, given);
+  };
+}"""
+
+
 @pytest.fixture(scope="module")
 def browser(recording: Path) -> Iterator[Browser]:
     """Its microphone hears the recording, over and over."""
@@ -133,16 +142,30 @@ def test_a_voice_from_the_microphone(studio: Page) -> None:
 
 
 def test_what_is_missing_is_asked_for_in_order(studio: Page, recording: Path) -> None:
+    studio.evaluate(_LISTENS_SLOWLY)  # what is asked for meanwhile stays
     make(studio)
     expect(studio.locator("#clone-status")).to_have_text("Record something or choose a file first.")
     studio.set_input_files("#file", recording)
     make(studio)
     expect(studio.locator("#clone-status")).to_have_text("Give the voice a name.")
     expect(studio.locator("#clone-name")).to_be_focused()
+    expect(studio.locator("#take-status")).to_have_text("storm.wav is ready.")
+    expect(studio.locator("#clone-status")).to_have_text("Give the voice a name.")
     studio.fill("#clone-name", "Anna")
     make(studio)
     expect(studio.locator("#clone-status")).to_have_text("Confirm that the voice may be cloned.")
     expect(studio.locator("#consent")).to_be_focused()
+
+
+def test_of_two_recordings_the_later_one_counts(studio: Page, recording: Path, spoken: Samples, tmp_path: Path) -> None:
+    """Also when the first takes longer to listen to."""
+    studio.evaluate(_LISTENS_SLOWLY)
+    short = tmp_path / "short.wav"
+    short.write_bytes(encoded(spoken[: 2 * RATE], "wav 44.1 kHz"))
+    studio.set_input_files("#file", short)
+    studio.set_input_files("#file", recording)
+    expect(studio.locator("#take-status")).to_have_text("storm.wav is ready.")
+    assert "Too short" not in studio.inner_text("#checks")
 
 
 def test_too_short(choose: Callable[[Samples], str], studio: Page, spoken: Samples) -> None:

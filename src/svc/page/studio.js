@@ -91,13 +91,15 @@ export class Studio {
     const audio = element("take-audio");
     if (audio.src) URL.revokeObjectURL(audio.src);
     audio.src = URL.createObjectURL(file);
+    this.#refused = false;
+    element("result").hidden = true;
+    element("clone-status").textContent = "";
     element("take-status").textContent = "Listening…";
     const checks = judged(await measured(file));
+    if (this.#file !== file) return; // another was chosen in the meantime
     this.#refused = checks.some(({ grade }) => grade === "bad");
     element("checks").replaceChildren(...checks.map(checkItem));
     element("take").hidden = false;
-    element("result").hidden = true;
-    element("clone-status").textContent = "";
     element("take-status").textContent = this.#refused
       ? "This will not make a voice. Record it again."
       : `${file.name} is ready.`;
