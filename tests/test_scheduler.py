@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import Generator
+from collections.abc import AsyncGenerator, Generator
 
 import pytest
 
@@ -65,6 +65,40 @@ def test_who_has_sound_enough_waits_for_who_has_none() -> None:
 
     log = asyncio.run(main())
     assert log.index("poor4") < 14, log  # every second turn, once all have had their first; fairly, it would be 19
+
+
+def test_spare_work_takes_no_turn_while_anybody_speaks() -> None:
+    """Neither before somebody who came later, nor between the steps of somebody who takes their time."""
+
+    async def main() -> list[str]:
+        scheduler, log = await _ready(), list[str]()
+        first_step = threading.Event()
+
+        def held() -> Generator[str]:
+            first_step.wait()
+            yield from _work("first", 1, log)
+
+        async def consume(turns: AsyncGenerator[str]) -> None:
+            async for _ in turns:
+                pass
+
+        async def speak() -> None:
+            async for _ in scheduler.stream(_work("live", 3, log)):
+                for _ in range(10):
+                    await asyncio.sleep(0)
+
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(consume(scheduler.spare_turns(held())))
+            await asyncio.sleep(0)
+            tasks.create_task(consume(scheduler.spare_turns(_work("spare", 2, log))))
+            await asyncio.sleep(0)
+            tasks.create_task(speak())
+            await asyncio.sleep(0)
+            first_step.set()
+        await scheduler.close()
+        return [step for step in log if "closed" not in step]
+
+    assert asyncio.run(main()) == ["first0", "live0", "live1", "live2", "spare0", "spare1"]
 
 
 def test_who_stops_waiting_gives_the_turn_to_the_next() -> None:

@@ -31,12 +31,15 @@ from svc.auth.housekeeping import Housekeeping
 from svc.auth.static_keys import StaticKeys
 from svc.auth.tokens import Tokens
 from svc.auth.verifier import Verifier
+from svc.cloning.booth import Booth, LoadEar
 from svc.cloning.custom_voices import CustomVoices
 from svc.cloning.ear import Ear
 from svc.cloning.likeness import Likeness
 from svc.cloning.outbox import Outbox
+from svc.cloning.refinements import Refinements
+from svc.cloning.refinery import Refinery
 from svc.cloning.store import VoiceStore
-from svc.cloning.studio import LoadEar, Studio
+from svc.cloning.studio import Studio
 from svc.engine import weights
 from svc.engine.fake import FakeEngine
 from svc.engine.kokoro import KokoroEngine
@@ -95,19 +98,21 @@ def create_mirror(settings: Settings, custom_voices: CustomVoices) -> "Mirror | 
     return Mirror(remote, custom_voices.store, outbox, custom_voices.refresh, settings.voice_mirror_seconds)
 
 
-def create_studio(
-    settings: Settings, speech: Speech, scheduler: Scheduler, voices: Voices, custom_voices: CustomVoices, ear: LoadEar
-) -> Studio:
+def create_studio(settings: Settings, booth: Booth, voices: Voices, custom_voices: CustomVoices) -> Studio:
     return Studio(
-        ear,
-        speech,
-        scheduler,
+        booth,
         voices,
         custom_voices,
+        create_refinements(settings),
         max_voices=settings.max_custom_voices,
         keep_references=settings.keep_references,
         require_consent=settings.require_consent,
+        refine=settings.refine_voices,
     )
+
+
+def create_refinements(settings: Settings) -> Refinements:
+    return Refinements(settings.data_dir / "voices/refining")
 
 
 def load_ear() -> tuple[Ear, Likeness]:
@@ -154,15 +159,23 @@ def create_app(
     custom_voices = create_custom_voices(settings, voices)
     custom_voices.load()
     mirror = create_mirror(settings, custom_voices)
-    studio = create_studio(settings, pipeline, scheduler, voices, custom_voices, ear)
+    booth = Booth(ear, pipeline, scheduler, voices)
+    studio = create_studio(settings, booth, voices, custom_voices)
+    refinements = create_refinements(settings)
+    refinery = Refinery(refinements, booth, custom_voices)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         warn_if_exposed(settings.host, verifier.open)
         scheduler.start()
-        async with housekeeping.running(), custom_voices.watched(), mirror.running() if mirror else nullcontext():
+        async with (
+            housekeeping.running(),
+            custom_voices.watched(),
+            refinery.running(),
+            mirror.running() if mirror else nullcontext(),
+        ):
             yield
-        await studio.close()
+        await booth.close()
         await sockets.close(settings.shutdown_seconds)
         await scheduler.close()
 
@@ -181,8 +194,8 @@ def create_app(
     desk = Desk(pipeline, scheduler, voice_settings, verifier, settings.max_characters)
     origins = cors.Origins(_list(settings.cors_origins), verifier.open)
     app.include_router(realtime.router(desk, sockets, voices, origins))
-    app.include_router(voices_api.router(voices, voice_settings))
-    app.include_router(cloning.router(studio, voices, voice_settings))
+    app.include_router(voices_api.router(voices, voice_settings, refinements))
+    app.include_router(cloning.router(studio, voices, voice_settings, refinements))
     app.include_router(previews.router(pipeline, scheduler, voices, settings.cache_dir / "previews"))
     app.include_router(models.router(_list(settings.model_aliases), settings.max_characters))
     app.include_router(account.router())

@@ -42,3 +42,15 @@ def locked(file: Path) -> Iterator[None]:
     with file.open("ab") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
+
+
+@contextmanager
+def claimed(file: Path) -> Iterator[bool]:
+    """Whether the file could be locked: not while another process has it. What is locked stays so until the end."""
+    with file.open("ab") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+        else:
+            yield True

@@ -11,6 +11,7 @@
     ├── ClipTooShort          400  clip_too_short
     ├── BuiltInVoice          400  built_in_voice
     ├── VoiceLimitReached     400  voice_limit_reached
+    ├── NoReference           400  no_reference
     ├── InvalidMessage        400  invalid_input_message
     ├── BinaryMessage         400  invalid_input_message
     ├── TooManyContexts       400  too_many_contexts
@@ -145,6 +146,16 @@ class VoiceLimitReached(SvcError):
     def __init__(self, limit: int) -> None:
         super().__init__(
             f"This server keeps {limit} custom voices, and it has them. Remove one, or raise SVC_MAX_CUSTOM_VOICES."
+        )
+
+
+class NoReference(SvcError):
+    http_status = 400
+    status = "no_reference"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "A voice is refined by comparing it with its recording, and that was not kept (SVC_KEEP_REFERENCES)."
         )
 
 

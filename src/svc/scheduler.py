@@ -1,6 +1,7 @@
 """Fair turns on the engine: many streams of work, one worker, a step of each at a time."""
 
 import asyncio
+import math
 import time
 from collections.abc import AsyncGenerator, Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
@@ -29,6 +30,9 @@ class Scheduler:
         self._turns = Turns()
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="engine")
         self._loading: asyncio.Future[None] | None = None
+        self._wanted = 0  # by how many the engine is wanted now
+        self._spare = asyncio.Event()
+        self._spare.set()
         self.streams = 0
 
     def start(self) -> None:
@@ -64,16 +68,43 @@ class Scheduler:
 
         Without a `playback` each item is wanted at once.
         """
-        loop = asyncio.get_running_loop()
+        self._wanted += 1
+        self._spare.clear()
         try:
             while True:
                 async with self._turns.turn(playback.due() if playback else time.monotonic()):
-                    item = await loop.run_in_executor(self._worker, next, work, _END)
+                    item = await self._step(work)
                 if item is _END:
                     return
                 if playback:
                     playback.add(item)
                 yield item
         finally:
-            # In the worker, because an abandoned step may still be running there.
-            self._worker.submit(work.close)
+            self._wanted -= 1
+            if not self._wanted:
+                self._spare.set()
+            self._stop(work)
+
+    async def spare_turns(self, work: Generator[T]) -> AsyncGenerator[T]:
+        """The same for what can wait for ever: each turn is taken only while nobody else is speaking."""
+        try:
+            while True:
+                await self._spare.wait()
+                async with self._turns.turn(math.inf):
+                    if not self._spare.is_set():  # somebody came while it was waiting for the turn
+                        continue
+                    item = await self._step(work)
+                if item is _END:
+                    return
+                yield item
+        finally:
+            self._stop(work)
+
+    async def _step(self, work: Generator[T]) -> T:
+        """The next item, or `_END`."""
+        item: T = await asyncio.get_running_loop().run_in_executor(self._worker, next, work, _END)
+        return item
+
+    def _stop(self, work: Generator[T]) -> None:
+        # In the worker, because an abandoned step may still be running there.
+        self._worker.submit(work.close)

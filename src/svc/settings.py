@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, SecretStr, field_validator
+from pydantic import Field, SecretStr, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from svc.auth.address import normalised
@@ -87,6 +87,10 @@ class Settings(BaseSettings):
     require_consent: bool = False
     """Clone a voice only when the request says `consent=true`; without it, the answer is 403 `consent_required`."""
 
+    refine_voices: bool = False
+    """Make new custom voices a better likeness in the background, unless a request says `refine=false`; without this,
+    only those whose request says `refine=true`. Needs the references to be kept."""
+
     watermark: bool = False
     """Put a watermark that one does not hear into what custom voices say; `svc watermark check` finds it."""
 
@@ -141,6 +145,13 @@ class Settings(BaseSettings):
     def _is_a_mirror(cls, value: str | None) -> str | None:
         if value is not None:
             address.check(value)
+        return value
+
+    @field_validator("refine_voices")
+    @classmethod
+    def _has_references(cls, value: bool, others: ValidationInfo) -> bool:
+        if value and not others.data.get("keep_references", True):
+            raise ValueError("a voice is refined with its reference, which SVC_KEEP_REFERENCES=0 drops")
         return value
 
     @field_validator("api_keys_table")

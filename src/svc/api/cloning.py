@@ -13,6 +13,7 @@ from svc.api.errors import ProblemsShape
 from svc.api.uploads import Upload, invalid
 from svc.api.voices import Done, VoiceSettingsShape, VoiceShape, shaped
 from svc.cloning.custom_voice import CustomVoice
+from svc.cloning.refinements import Refinements
 from svc.cloning.studio import Changes, Details, Studio
 from svc.text.language import Language
 from svc.voice_settings import VoiceSettingsStore
@@ -24,6 +25,7 @@ _FIELDS = {
     "labels": {"type": "object", "additionalProperties": {"type": "string"}},
     "language": {"type": "string", "description": "The language that the person speaks, such as `en` or `pt-BR`."},
     "consent": {"type": "boolean", "description": "Whether the person agrees that their voice is cloned."},
+    "refine": {"type": "boolean", "description": "Whether the voice becomes a better likeness in the background."},
 }
 
 
@@ -46,7 +48,7 @@ class AddedVoice(BaseModel):
     requires_verification: bool = False
 
 
-def router(studio: Studio, voices: Voices, voice_settings: VoiceSettingsStore) -> APIRouter:
+def router(studio: Studio, voices: Voices, voice_settings: VoiceSettingsStore, refinements: Refinements) -> APIRouter:
     router = APIRouter(tags=["cloning"], responses={422: {"model": ProblemsShape}})
 
     async def cloned(request: Request) -> CustomVoice:
@@ -58,7 +60,7 @@ def router(studio: Studio, voices: Voices, voice_settings: VoiceSettingsStore) -
         """Makes a voice from recordings of a person: 10 to 20 seconds of clean speech are best."""
         voice = await cloned(request)
         settings = VoiceSettingsShape(**asdict(voice_settings.get(voice.voice_id)))
-        return shaped(voices.cloned(voice), str(request.base_url), settings)
+        return shaped(voices.cloned(voice), str(request.base_url), settings, refinements)
 
     @router.post("/v1/voices/add", openapi_extra=_body("files", ["name", "files"]))
     async def add_voice(request: Request) -> AddedVoice:
@@ -67,10 +69,20 @@ def router(studio: Studio, voices: Voices, voice_settings: VoiceSettingsStore) -
 
     @router.post("/v1/voices/{voice_id}/edit", openapi_extra=_body("files", []))
     async def edit_voice(voice_id: str, request: Request) -> Done:
-        """Changes a cloned voice's name, description or labels; further recordings make it anew from all of them."""
+        """Changes a cloned voice's name, description or labels; further recordings make it anew from all of them.
+
+        With `refine` it becomes a better likeness in the background or, if false, stays as it is.
+        """
         upload = await uploads.read(request)
         changes = Changes(upload.name(), upload.description(), upload.labels())
-        await studio.edit(voice_id, upload.clips, changes, upload.consent(), principal_of(request).key_id)
+        await studio.edit(
+            voice_id,
+            upload.clips,
+            changes,
+            principal_of(request).key_id,
+            consent=bool(upload.flag("consent")),
+            refine=upload.flag("refine"),
+        )
         return Done()
 
     @router.delete("/voices/{voice_id}")
@@ -99,5 +111,6 @@ def _details(upload: Upload) -> Details:
         description=upload.description() or "",
         labels=upload.labels() or {},
         language=upload.language() or Language.ENGLISH_US,
-        consent=upload.consent(),
+        consent=bool(upload.flag("consent")),
+        refine=upload.flag("refine"),
     )

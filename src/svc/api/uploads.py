@@ -70,8 +70,10 @@ class Upload:
             raise invalid("language", f"this server speaks {', '.join(Language)}")
         return language
 
-    def consent(self) -> bool:
-        return str(self.fields.get("consent", "")).strip().lower() in _TRUE
+    def flag(self, name: str) -> bool | None:
+        """Whether a flag is set; None when nothing is said of it."""
+        value = str(self.fields.get(name, "")).strip().lower()
+        return None if value in _UNSET else value in _TRUE
 
     def _text(self, name: str) -> str | None:
         value = self.fields.get(name)

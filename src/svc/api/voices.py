@@ -13,6 +13,7 @@ from svc.api.models import MODEL_ID
 from svc.api.paging import Page, page
 from svc.api.schemas import VoiceSettingsBody
 from svc.cloning.custom_voice import CustomVoice
+from svc.cloning.refinements import Refinements
 from svc.delivery import VoiceSettings
 from svc.voice_settings import VoiceSettingsStore
 from svc.voices import Voice, Voices
@@ -53,9 +54,12 @@ class CloningShape(BaseModel):
     consent: bool
     has_reference: bool
     revision: int
+    refined: bool
+    refinement_progress: float | None
+    """From 0 to 1 while the voice is being refined."""
 
     @classmethod
-    def of(cls, voice: CustomVoice) -> "CloningShape":
+    def of(cls, voice: CustomVoice, refinement_progress: float | None) -> "CloningShape":
         report = voice.report
         return cls(
             **asdict(report.measured),
@@ -66,6 +70,8 @@ class CloningShape(BaseModel):
             consent=voice.consent,
             has_reference=voice.reference is not None,
             revision=voice.revision,
+            refined=report.refined,
+            refinement_progress=refinement_progress,
         )
 
 
@@ -159,12 +165,12 @@ class VoiceQuery(BaseModel):
         return voices
 
 
-def router(voices: Voices, settings: VoiceSettingsStore) -> APIRouter:
+def router(voices: Voices, settings: VoiceSettingsStore, refinements: Refinements) -> APIRouter:
     router = APIRouter(tags=["voices"])
 
     def shape(voice: Voice, request: Request, with_settings: bool = True) -> VoiceShape:
         own = VoiceSettingsShape(**asdict(settings.get(voice.voice_id)))
-        return shaped(voice, str(request.base_url), own if with_settings else None)
+        return shaped(voice, str(request.base_url), own if with_settings else None, refinements)
 
     @router.get("/v1/voices")
     async def list_voices(request: Request) -> VoiceList:
@@ -209,7 +215,7 @@ def router(voices: Voices, settings: VoiceSettingsStore) -> APIRouter:
     return router
 
 
-def shaped(voice: Voice, base_url: str, settings: VoiceSettingsShape | None) -> VoiceShape:
+def shaped(voice: Voice, base_url: str, settings: VoiceSettingsShape | None, refinements: Refinements) -> VoiceShape:
     language = voice.language.value.split("-")[0]
     preview_url = previews.address(voice, base_url)
     common = {
@@ -235,7 +241,7 @@ def shaped(voice: Voice, base_url: str, settings: VoiceSettingsShape | None) -> 
             labels={"language": language, **voice.custom.labels},
             is_owner=True,
             created_at_unix=voice.custom.created_at,
-            cloning=CloningShape.of(voice.custom),
+            cloning=CloningShape.of(voice.custom, refinements.progress(voice.custom)),
         )
     return VoiceShape(
         **common,

@@ -13,6 +13,7 @@ from rich.table import Table
 
 from svc.app import create_custom_voices, create_speech, create_studio, create_voices, load_ear
 from svc.cloning import archive
+from svc.cloning.booth import Booth
 from svc.cloning.custom_voice import ID, CustomVoice, DamagedVoice, new_id
 from svc.cloning.store import VoiceStore
 from svc.cloning.studio import Details
@@ -71,6 +72,10 @@ def add(
     language: Annotated[str, typer.Option("--language", "-l", help="What the person speaks.")] = "en",
     label: Annotated[list[str] | None, typer.Option(help="Such as accent=irish; may be given several times.")] = None,
     consent: Annotated[bool, typer.Option("--consent", help="The person agrees that their voice is cloned.")] = False,
+    refine: Annotated[
+        bool | None,
+        typer.Option(help="Let the server make it a better likeness, once it runs. [default: SVC_REFINE_VOICES]"),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Clone a voice from recordings. Its id goes to standard output, what was measured to standard error."""
@@ -82,6 +87,7 @@ def add(
         labels=dict(_label(each) for each in label or []),
         language=_language(language),
         consent=consent,
+        refine=refine,
     )
     voice = asyncio.run(_cloned([clip.read_bytes() for clip in clips], details))
     if as_json:
@@ -151,13 +157,14 @@ async def _cloned(clips: list[bytes], details: Details) -> CustomVoice:
     custom_voices = create_custom_voices(settings, voices)
     custom_voices.load()
     scheduler = Scheduler(speech.load, settings.max_streams)
-    studio = create_studio(settings, speech, scheduler, voices, custom_voices, load_ear)
+    booth = Booth(load_ear, speech, scheduler, voices)
+    studio = create_studio(settings, booth, voices, custom_voices)
     scheduler.start()
     try:
         await _loaded(scheduler)
         return await studio.clone(clips, details, _KEY_ID)
     finally:
-        await studio.close()
+        await booth.close()
         await scheduler.close()
 
 

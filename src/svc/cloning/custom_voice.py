@@ -5,7 +5,8 @@ import json
 import re
 import secrets
 import string
-from dataclasses import asdict, dataclass, field
+import time
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Self
 
 from svc.cloning.parameters import VoiceParameters
@@ -36,6 +37,22 @@ class Report:
     """The built-in voice that is most like the reference."""
     nearest_similarity: float
     warnings: tuple[str, ...]
+    refined: bool = False
+    """Whether the voice became a better likeness since."""
+
+    def of_refined(self, similarity: float) -> "Report":
+        """The same of a voice that has become more like the recording."""
+        outdone = similarity < self.nearest_similarity
+        warnings = tuple(each for each in self.warnings if outdone or each != fainter_than(self.nearest))
+        return replace(self, similarity=round(similarity, 3), warnings=warnings, refined=True)
+
+
+def fainter_than(nearest: str) -> str:
+    """The warning that a built-in voice would do better."""
+    return (
+        f"The built-in voice {nearest} is more like the recording than this clone. "
+        "A longer and clearer recording may help."
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +94,18 @@ class CustomVoice:
     """Whoever has it may hear the voice introduce itself."""
 
     @property
+    def sound(self) -> str:
+        """Changes with how the voice sounds, and not with what it is called."""
+        return hashlib.sha256(json.dumps(self.parameters.to_json(), sort_keys=True).encode()).hexdigest()
+
+    @property
     def version(self) -> tuple[int, float]:
         """Orders the versions of one voice, the same way on every server: the highest is the latest."""
         return self.revision, self.changed_at
+
+    def changed(self, **changes: Any) -> Self:
+        """The next version."""
+        return replace(self, **changes, revision=self.revision + 1, changed_at=time.time())
 
     def to_bytes(self) -> bytes:
         fields = {

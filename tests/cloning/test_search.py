@@ -1,0 +1,62 @@
+"""The search for a likeness finds what it is shown, and can be stopped at any time."""
+
+import numpy as np
+import pytest
+
+from svc.cloning.directions import COUNT, Offset
+from svc.cloning.search import GENERATIONS, TRIALS, Search
+
+SOMEBODY: Offset = (0.4 * np.sign(np.random.default_rng(3).standard_normal(COUNT))).astype(np.float32)
+
+
+def likeness(trial: Offset) -> float:
+    return 1 - float(np.linalg.norm(trial - SOMEBODY))
+
+
+def found(search: Search, generations: int = GENERATIONS) -> Search:
+    for _ in range(generations):
+        search = search.after([likeness(trial) for trial in search.trials()])
+    return search
+
+
+def test_it_comes_nearer() -> None:
+    start = Search.start()
+    end = found(start)
+    assert likeness(end.centre) > likeness(start.centre) + 0.3
+    assert (start.done, end.done) == (False, True)
+    assert (start.progress, found(start, 5).progress, end.progress) == (0, 5 / GENERATIONS, 1)
+
+
+def test_a_trial_and_its_mirror_image_are_tried() -> None:
+    trials = found(Search.start(), 3).trials()
+    assert len(trials) == TRIALS
+    assert np.allclose(np.mean(trials, axis=0), found(Search.start(), 3).centre, atol=1e-5)
+
+
+def test_among_what_is_alike_it_stays_near_the_clone() -> None:
+    away = Search(3, np.full(COUNT, 3, dtype=np.float32))
+    nearer = away.after([0.5] * TRIALS)
+    assert np.linalg.norm(nearer.centre) < np.linalg.norm(away.centre)
+
+
+def test_stored_and_read_back_it_goes_on_as_if_nothing_had_happened() -> None:
+    stopped = found(Search.start(), 7)
+    resumed = found(Search.from_json(stopped.to_json()), GENERATIONS - 7)
+    assert np.array_equal(resumed.centre, found(Search.start()).centre)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"centre": [0.0]},
+        {"centre": None},
+        {"centre": [float("nan")] * COUNT},
+        {"centre": [100.0] * COUNT},
+        {"generation": -1},
+        {"generation": "x"},
+        {"generation": None},
+    ],
+)
+def test_a_damaged_search_is_refused(change: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match=r".+"):
+        Search.from_json(Search.start().to_json() | change)
