@@ -1,8 +1,8 @@
-"""Refinement in the background, with a mouth that tells what it is made of and an ear that takes its word for it."""
+"""Refinement in the background: what becomes of a voice, whatever else happens to it meanwhile."""
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,54 +16,22 @@ from svc.cloning import clip, refinery, search
 from svc.cloning.booth import Booth
 from svc.cloning.custom_voice import CustomVoice, StoredReference, fainter_than
 from svc.cloning.custom_voices import CustomVoices
-from svc.cloning.ear import Embedding
 from svc.cloning.likeness import Likeness
 from svc.cloning.outbox import Outbox
-from svc.cloning.parameters import STYLE, VoiceParameters
 from svc.cloning.refinements import Refinements
 from svc.cloning.refinery import Refinery
 from svc.cloning.store import VoiceStore
-from svc.engine.fake import FakeEngine
-from svc.engine.protocol import Chunk, Samples, Utterance
+from svc.engine.protocol import Samples
 from svc.errors import EngineUnavailable, ModelLoading
 from svc.scheduler import Scheduler
 from svc.speech import Speech, SpeechRequest
 from svc.text.phonemes import Phonemizer
 from svc.voices import Voices, built_in
+from tests.cloning.believing import SOMEBODY, BelievingEar, Heard, TellingEngine
 from tests.cloning.voices import made_up
 
 RECORDING = clip.to_flac(np.zeros(3 * clip.RATE, dtype=np.float32))
 VOICES = Voices(built_in())
-SOMEBODY: Embedding = VOICES.find("am_michael").style.mean(axis=0)
-
-
-class TellingEngine(FakeEngine):
-    """What it speaks is the timbre and melody that it was given."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.spoken: list[str] = []
-        self.before: Callable[[], object] = lambda: None
-
-    def synthesize(self, utterance: Utterance) -> Iterator[Chunk]:
-        self.before()
-        self.spoken.append(utterance.phonemes)
-        yield Chunk(utterance.style.mean(axis=0))
-
-
-@dataclass(frozen=True)
-class Heard:
-    parameters: VoiceParameters
-    embedding: Embedding
-
-
-class BelievingEar:
-    def hear(self, samples: Samples, rate: int) -> Heard:
-        is_recording = len(samples) > 2 * clip.RATE
-        return Heard(made_up().parameters, SOMEBODY if is_recording else samples[: 2 * STYLE])
-
-    def similarity(self, one: Embedding, other: Embedding) -> float:
-        return 1 - float(np.linalg.norm(one - other))
 
 
 @dataclass

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from svc.app import create_custom_voices, create_speech, create_studio, create_voices, load_ear
+from svc.app import create_custom_voices, create_refinements, create_speech, create_studio, create_voices, load_ear
 from svc.cloning import archive
 from svc.cloning.booth import Booth
 from svc.cloning.custom_voice import ID, CustomVoice, DamagedVoice, new_id
@@ -101,6 +101,8 @@ def add(
     )
     for warning in report.warnings:
         console.print(f"[yellow]{escape(warning)}[/]")
+    if create_refinements(Settings()).progress(voice) is not None:
+        console.print("The server refines it in the background, as soon as one runs.")
     typer.echo(voice.voice_id)
 
 

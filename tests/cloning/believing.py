@@ -1,0 +1,50 @@
+"""A mouth that tells what it is made of, and an ear that takes its word for it: a likeness can be found by looking."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from svc.cloning import clip
+from svc.cloning.ear import Ear, Embedding
+from svc.cloning.likeness import Likeness
+from svc.cloning.parameters import STYLE, VoiceParameters
+from svc.engine.fake import FakeEngine
+from svc.engine.protocol import Chunk, Samples, Utterance
+from svc.voices import Voices, built_in
+from tests.cloning.voices import made_up
+
+SOMEBODY: Embedding = Voices(built_in()).find("am_michael").style.mean(axis=0)
+
+
+class TellingEngine(FakeEngine):
+    """What it speaks is the timbre and melody that it was given."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.spoken: list[str] = []
+        self.before: Callable[[], object] = lambda: None
+
+    def synthesize(self, utterance: Utterance) -> Iterator[Chunk]:
+        self.before()
+        self.spoken.append(utterance.phonemes)
+        yield Chunk(utterance.style.mean(axis=0))
+
+
+@dataclass(frozen=True)
+class Heard:
+    parameters: VoiceParameters
+    embedding: Embedding
+
+
+class BelievingEar:
+    def hear(self, samples: Samples, rate: int) -> Heard:
+        is_recording = len(samples) > 2 * clip.RATE
+        return Heard(made_up().parameters, SOMEBODY if is_recording else samples[: 2 * STYLE])
+
+    def similarity(self, one: Embedding, other: Embedding) -> float:
+        return 1 - float(np.linalg.norm(one - other))
+
+
+def load_believing() -> tuple[Ear, Likeness]:
+    return BelievingEar(), Likeness({"af_heart": Voices(built_in()).find("af_heart").style.mean(axis=0)})
