@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_play
 from starlette.types import ASGIApp
 
 from svc.app import create_app
+from svc.cloning.booth import LoadEar
 from svc.engine.fake import FakeEngine
 from svc.engine.protocol import Samples
 from svc.settings import Settings
@@ -100,10 +101,11 @@ def serve(phonemizer: Phonemizer, tmp_path: Path) -> Serve:
         engine: FakeEngine | None = None,
         around: Callable[..., ASGIApp] | None = None,
         ready: bool = True,
+        ear: LoadEar = load_stand_in,
         **settings: Any,
     ) -> Iterator[str]:
         chosen = Settings(data_dir=tmp_path / "data", cache_dir=tmp_path / "cache", **settings)
-        app = create_app(chosen, Speech(engine or FakeEngine(), phonemizer), ear=load_stand_in)
+        app = create_app(chosen, Speech(engine or FakeEngine(), phonemizer), ear=ear)
         if around:
             app.add_middleware(around)
         with serving(app) as address:

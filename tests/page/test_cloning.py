@@ -1,6 +1,8 @@
 """A voice from a recording: looked at before it is sent, made, heard, used and removed."""
 
 import base64
+import re
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -9,13 +11,14 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from svc.app import create_app
+from svc.cloning import refinery, search
 from svc.engine.protocol import Samples
 from svc.settings import Settings
 from svc.speech import Speech
 from tests.clients.conftest import decoded, serving, wait_until_ready
+from tests.cloning.believing import TellingEngine, load_believing
 from tests.cloning.recordings import RATE, encoded, noise
 from tests.page.conftest import Open, Serve, launched, until
-
 
 _LISTENS_SLOWLY = """() => {
   const decode = OfflineAudioContext.prototype.decodeAudioData;
@@ -125,6 +128,39 @@ def test_the_real_ear_and_engine(
             page.click("#download")
         samples, _ = decoded(Path(download.value.path()).read_bytes(), "wav")
         assert hear((samples / 32768).astype(np.float32)).startswith("the quick brown fox jumps over")
+
+
+def test_a_voice_that_is_improved_afterwards(
+    serve: Serve, open_page: Open, recording: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """How far it has come is seen while it is going on, also by who comes later; then what became of it."""
+    monkeypatch.setattr(search, "GENERATIONS", 4)
+    monkeypatch.setattr(refinery, "_REST", 0.0)
+    engine, go_on = TellingEngine(), threading.Event()
+    engine.before = lambda: len(engine.spoken) < 20 or go_on.wait()
+    with serve(engine, ear=load_believing) as address:
+        page = in_the_studio(open_page(address))
+        page.set_input_files("#file", recording)
+        fill(page)
+        page.get_by_label("Improve it afterwards").check()
+        make(page)
+        for place in (page.locator("#result"), page.locator("#mine")):
+            expect(place.get_by_role("progressbar", name="Improving Anna")).to_be_visible()
+            expect(place).to_contain_text(re.compile("Improving, (25|50) %"))
+        later = in_the_studio(open_page(address))
+        for each in (page, later):
+            each.locator("#mine").get_by_role("button", name="Speak with Anna").focus()
+        go_on.set()
+        for each in (page, later):
+            expect(each.locator("#mine-status")).to_contain_text("Anna is improved: similarity")
+            expect(each.locator("#mine")).to_contain_text("Cloned · English · improved")
+            expect(each.get_by_role("progressbar", name="Improving Anna")).to_have_count(0)
+            expect(each.locator("#mine").get_by_role("button", name="Speak with Anna")).to_be_focused()
+        (voice,) = page.request.get(f"{address}/v2/voices?category=cloned").json()["voices"]
+        expect(page.locator("#result")).to_contain_text(f"Similarity {voice['cloning']['similarity']:.2f} of 1")
+        with page.expect_request(lambda asked: "/previews/" in asked.url) as preview:
+            page.locator("#result").get_by_role("button", name="Hear it").click()
+        assert preview.value.url.endswith("revision=2")
 
 
 def test_a_voice_from_the_microphone(studio: Page) -> None:

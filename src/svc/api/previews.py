@@ -24,8 +24,11 @@ _PRIVATE = {"cache-control": "private, max-age=300", "referrer-policy": "no-refe
 
 def address(voice: Voice, base_url: str) -> str:
     """Where the voice can be heard."""
-    token = f"?token={voice.custom.preview_token}" if voice.custom else ""
-    return f"{base_url}previews/{voice.voice_id}.mp3{token}"
+    if voice.custom is None:
+        return f"{base_url}previews/{voice.voice_id}.mp3"
+    # The revision changes nothing but the address: who has heard the voice before hears it anew after a change.
+    query = f"token={voice.custom.preview_token}&revision={voice.custom.revision}"
+    return f"{base_url}previews/{voice.voice_id}.mp3?{query}"
 
 
 def router(speech: Speech, scheduler: Scheduler, voices: Voices, cache: Path) -> APIRouter:

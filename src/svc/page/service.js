@@ -55,15 +55,21 @@ export class Service {
     return new URL(`previews/${encodeURIComponent(voice.voice_id)}.mp3${search}`, this.base);
   }
 
+  /** The voices with these ids, as far as they are still there. */
+  async someVoices(ids) {
+    const query = new URLSearchParams([["page_size", ids.length], ...ids.map((id) => ["voice_ids", id])]);
+    return (await this.#json(`v2/voices?${query}`, { credential: await this.speaking() })).voices;
+  }
+
   async removeVoice(voiceId) {
     return this.#json(`voices/${encodeURIComponent(voiceId)}`, { method: "DELETE", credential: this.#credentials.key });
   }
 
   /** Sends a recording; `onProgress` gets the share that has been sent. Only the older interface tells that. */
-  cloneVoice({ file, name, language, consent }, onProgress) {
+  cloneVoice({ file, name, language, consent, refine }, onProgress) {
     const form = new FormData();
     form.append("files", file, file.name ?? "recording");
-    for (const [field, value] of Object.entries({ name, language, consent })) form.append(field, String(value));
+    for (const [field, value] of Object.entries({ name, language, consent, refine })) form.append(field, String(value));
     return new Promise((resolve, reject) => {
       const request = new XMLHttpRequest();
       request.open("POST", new URL("voices", this.base));

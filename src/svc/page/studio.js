@@ -1,5 +1,6 @@
 // The view that makes voices: a recording, what is wrong with it, the voice's name, and the voices that were made.
 
+import { Improvement, improving, progressOf } from "./improvement.js";
 import { CLONING_LANGUAGES, described, languageName } from "./labels.js";
 import { likeness } from "./likeness.js";
 import { Microphone } from "./microphone.js";
@@ -14,6 +15,8 @@ export class Studio {
   #service;
   #preview;
   #on;
+  #improvement;
+  #cloned = [];
   #microphone = new Microphone();
   #file = null;
   #refused = false;
@@ -23,6 +26,9 @@ export class Studio {
     this.#service = service;
     this.#preview = preview;
     this.#on = on;
+    this.#improvement = new Improvement(service);
+    this.#improvement.addEventListener("progress", ({ detail }) => this.#update(detail));
+    this.#improvement.addEventListener("done", ({ detail }) => this.#improved(detail));
     element("clone-language").append(...CLONING_LANGUAGES.map((code) => new Option(languageName(code), code)));
     element("record").addEventListener("click", () => this.#record());
     element("file").addEventListener("change", ({ target }) => target.files[0] && this.#take(target.files[0]));
@@ -37,9 +43,10 @@ export class Studio {
 
   /** The voices that were cloned, of all of these. */
   show(voices) {
-    const cloned = voices.filter(({ category }) => category === "cloned");
-    element("mine").replaceChildren(...cloned.map((voice) => this.#row(voice)));
-    element("mine-none").hidden = cloned.length > 0;
+    this.#cloned = voices.filter(({ category }) => category === "cloned");
+    element("mine").replaceChildren(...this.#cloned.map((voice) => this.#row(voice)));
+    element("mine-none").hidden = this.#cloned.length > 0;
+    this.#improvement.watch(this.#cloned);
   }
 
   async #record() {
@@ -118,6 +125,7 @@ export class Studio {
       name: element("clone-name").value.trim(),
       language: element("clone-language").value,
       consent: true,
+      refine: element("refine").checked,
     });
   }
 
@@ -140,14 +148,14 @@ export class Studio {
     progress.hidden = false;
     status.textContent = "Sending the recording…";
     try {
-      const voice = await this.#service.cloneVoice(details, (share) => {
+      const { voice_id: voiceId } = await this.#service.cloneVoice(details, (share) => {
         if (share < 1) progress.value = share;
         else progress.removeAttribute("value"); // nobody knows how long it takes from here
         if (share >= 1) status.textContent = "Making the voice, and listening to it…";
       });
       status.textContent = "";
       await this.#on.onChange();
-      this.#made(voice);
+      this.#made(this.#cloned.find(({ voice_id: each }) => each === voiceId));
     } catch (error) {
       status.textContent = "";
       this.#on.onProblem(Problem.of(error), () => this.#make(details));
@@ -170,24 +178,46 @@ export class Studio {
       button("Speak with it", "secondary", () => this.#on.onUse(voice.voice_id)),
       this.#removal(voice),
     );
+    const measures = document.createElement("div");
+    measures.className = "measures";
     result.dataset.voice = voice.voice_id;
-    result.replaceChildren(...likeness(voice.cloning), actions);
+    result.replaceChildren(measures, actions);
     result.hidden = false;
+    this.#update(voice);
     element("clone-status").textContent = `${voice.name} can speak now.`;
   }
 
   #row(voice) {
     const row = document.createElement("li");
+    row.dataset.voice = voice.voice_id;
     const name = document.createElement("span");
     name.className = "voice-name";
     name.textContent = voice.name;
     const kind = document.createElement("span");
     kind.className = "voice-kind";
-    kind.textContent = described(voice);
+    kind.append(...kindOf(voice));
     row.append(previewButton(voice, this.#preview), name, kind);
     row.append(button("Speak", "secondary", () => this.#on.onUse(voice.voice_id), `Speak with ${voice.name}`));
     row.append(this.#removal(voice));
     return row;
+  }
+
+  /** Shows anew what has become of a voice. What may have the focus stays in its place. */
+  #update(voice) {
+    const row = element("mine").querySelector(`[data-voice="${CSS.escape(voice.voice_id)}"] .voice-kind`);
+    row?.replaceChildren(...kindOf(voice));
+    const result = element("result");
+    if (result.dataset.voice !== voice.voice_id) return;
+    const progress = improving(voice) ? [progressOf(voice)] : [];
+    result.querySelector(".measures").replaceChildren(...likeness(voice.cloning), ...progress);
+  }
+
+  #improved(voice) {
+    this.#update(voice);
+    const { refined, similarity } = voice.cloning;
+    element("mine-status").textContent = refined
+      ? `${voice.name} is improved: similarity ${similarity.toFixed(2)}.`
+      : `${voice.name} stays as it was: nothing better was found.`;
   }
 
   #removal(voice) {
@@ -212,6 +242,12 @@ export class Studio {
       this.#on.onProblem(Problem.of(error), () => this.#removed(voice));
     }
   }
+}
+
+/** What a row says of a voice. */
+function kindOf(voice) {
+  if (improving(voice)) return [described(voice), progressOf(voice)];
+  return [voice.cloning.refined ? `${described(voice)} · improved` : described(voice)];
 }
 
 function button(label, kind, action, spokenLabel = null) {
