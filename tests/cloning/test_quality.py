@@ -4,11 +4,13 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+import soxr
 
 from svc.cloning.clip import Clip
 from svc.cloning.quality import LEAST_SPEECH, MOST_SPEECH, examine
 from svc.engine.protocol import Samples
 from svc.errors import ClipSilent, ClipTooShort, NoSpeech
+from tests.cloning.conftest import STORY
 from tests.cloning.recordings import RATE, music, noise
 
 
@@ -70,10 +72,22 @@ def test_noise_is_a_warning(spoken: Samples, snr: int) -> None:
     assert reference.measured.snr_db == pytest.approx(snr, abs=5)
 
 
-def test_clipping_is_a_warning(spoken: Samples) -> None:
-    reference = examine([Clip(np.clip(spoken * 8, -1, 1))])
+@pytest.mark.parametrize("gain", [3, 8])
+@pytest.mark.parametrize("since", [RATE, 16_000, 44_100])
+def test_clipping_is_a_warning(spoken: Samples, gain: float, since: int) -> None:
+    """Also when the recording came by another rate since, which rounds the edges, and was made quieter."""
+    loud = np.clip(gain * spoken / np.abs(spoken).max(), -1, 1)
+    resampled = soxr.resample(soxr.resample(0.6 * loud, RATE, since), since, RATE).astype(np.float32)
+    reference = examine([Clip(resampled)])
     assert any("distorted" in warning for warning in reference.warnings)
-    assert reference.measured.clipping > 0.001
+    expected = (np.abs(loud) >= 1).mean()
+    assert 0.3 * expected < reference.measured.clipping < 3 * expected
+
+
+@pytest.mark.parametrize("voice", ["af_heart", "bm_george", "am_fenrir"])
+def test_speech_that_is_loud_but_whole_is_no_clipping(say: Callable[..., Samples], voice: str) -> None:
+    loud = say(STORY, voice=voice)
+    assert examine([Clip(loud / np.abs(loud).max())]).measured.clipping == 0
 
 
 def test_short_and_long_and_cut_off_are_warnings(spoken: Samples) -> None:

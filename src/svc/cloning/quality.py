@@ -17,7 +17,10 @@ _BEST_FROM = 8.0  # seconds of speech; with less, more would help
 _SILENT = -60.0  # dBFS of what is loudest
 _QUIET = -38.0
 _NOISY = 15.0  # dB of speech above noise
-_NEAR_PEAK, _CLIPPED = 0.98, 0.001  # a share of samples this near to the peak: speech has a tenth of it
+_BANDS = 50  # of loudness, for finding where a recording was cut off
+_CROWDED = 0.0005  # of all samples in one band
+_PILED_UP = 1.6  # times as many as three bands below: speech has at most 0.9, and clipped speech 2 or more
+_CLIPPED = 0.001  # a share of samples that is too much
 _NORMAL = -23.0  # dBFS that a reference is brought to
 _SAMPLES_A_FRAME = RATE // FRAMES_A_SECOND
 _PAUSE = 15  # frames kept on either side of speech
@@ -104,7 +107,7 @@ def _best(speech: Samples) -> Samples:
     seconds = speech[: len(speech) // RATE * RATE].reshape(-1, RATE)
     power = np.square(seconds.reshape(len(seconds), 20, -1)).mean(axis=2)
     contrast = 10 * np.log10((power.max(axis=1) + 1e-10) / (power.min(axis=1) + 1e-10))
-    clipped = (np.abs(seconds) >= _NEAR_PEAK * np.abs(speech).max()).mean(axis=1)
+    clipped = (np.abs(seconds) >= _ceiling(speech)).mean(axis=1)
     score = np.minimum(contrast, 40.0) - 20.0 * np.minimum(clipped / _CLIPPED, 2.0)
     window = np.convolve(score, np.ones(int(MOST_SPEECH)), "valid")
     start = int(window.argmax()) * RATE
@@ -130,9 +133,21 @@ def _decibels(power: float) -> float:
 
 
 def _clipping(samples: Samples) -> float:
-    peak = float(np.abs(samples).max())
-    share = float((np.abs(samples) >= _NEAR_PEAK * peak).mean())
-    return share if share >= _CLIPPED else 0.0
+    return float((np.abs(samples) >= _ceiling(samples)).mean())
+
+
+def _ceiling(samples: Samples) -> float:
+    """Where the recording was cut off, infinitely high if it was not.
+
+    Loud samples pile up there, where speech has ever fewer: also when another rate has rounded the edges since.
+    """
+    loudness = np.abs(samples)
+    step = float(loudness.max()) / _BANDS
+    bands = np.bincount(np.minimum(loudness / step, _BANDS - 1).astype(int), minlength=_BANDS) / len(samples)
+    for band in range(_BANDS * 3 // 10, _BANDS):
+        if bands[band] >= _CROWDED and bands[band] > _PILED_UP * bands[band - 3]:
+            return band * step
+    return np.inf
 
 
 def _normalised(samples: Samples, level: float) -> Samples:
