@@ -1,7 +1,7 @@
 """The directions in which a refined voice may stray from the clone that it began as.
 
-They are the main ones in which the built-in voices differ, for the timbre, for the vocoder alone and for the melody,
-and the pitch: along these, people speak; across them, most of what the parameters can say is noise.
+They are the main ones in which the built-in voices differ, for the timbre and for the melody, and the pitch: along
+these, people speak; across them, most of what the parameters can say is noise.
 """
 
 import math
@@ -16,8 +16,8 @@ from svc.voices import built_in
 Offset = npt.NDArray[np.float32]
 """[COUNT], in units of the built-in voices' spread."""
 
-_TIMBRE, _VOCODER, _MELODY, _PITCH = 16, 16, 4, 1
-COUNT = _TIMBRE + _VOCODER + _MELODY + _PITCH
+_TIMBRE, _MELODY = 16, 4
+COUNT = _TIMBRE + _MELODY + 1
 
 _PITCH_STEP = 0.1
 _ROWS = slice(60, 120)  # of the style tables: sentences of the usual length
@@ -33,15 +33,12 @@ class Directions:
 
     def moved(self, voice: VoiceParameters, offset: Offset) -> VoiceParameters:
         """The voice, so far away from itself."""
-        timbre, vocoder, melody, (pitch,) = np.split(offset, np.cumsum([_TIMBRE, _VOCODER, _MELODY]).tolist())
-        layers = voice.layers.copy()
-        layers[-1] += vocoder @ self._timbre
+        timbre, melody, (pitch,) = np.split(offset, [_TIMBRE, _TIMBRE + _MELODY])
         scale = voice.pitch_scale * math.exp(_PITCH_STEP * float(pitch))
         return replace(
             voice,
             timbre=_bounded(voice.timbre + timbre @ self._timbre),
             melody=_bounded(voice.melody + melody @ self._melody),
-            layers=_bounded(layers),
             pitch_scale=float(np.clip(scale, *PITCH_SCALES)),
         )
 

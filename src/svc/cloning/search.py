@@ -1,8 +1,9 @@
-"""The search for a better likeness: where it stands, what it tries next, and what it makes of how that was liked.
+"""The search for a better likeness: where it stands, what it tries next, and what it makes of how like that was.
 
-An evolution strategy with mirrored samples: of a generation of trials the best decide where the next ones are made. It
-needs no gradients, so whatever speaks and whatever listens will do. Chance is drawn from the number of the generation:
-a search that was stored and read back goes on as if nothing had happened.
+A few directions at a time: a step each way along every one of them shows where on it the likeness is best, and that is
+where the search goes. It needs no gradients, so whatever speaks and whatever listens will do, and it strays in no
+direction that does not help. Nothing is left to chance: a search that was stored and read back goes on as if nothing
+had happened.
 """
 
 from collections.abc import Sequence
@@ -13,13 +14,15 @@ import numpy as np
 
 from svc.cloning.directions import COUNT, Offset
 
-GENERATIONS = 25
-TRIALS = 8
-"""In a generation: half of them, and their mirror images."""
+GENERATIONS = 16
+"""Every direction comes about three times."""
+TRIALS = 9
+"""In a generation: where the search stands, and a step each way along some directions."""
 
-_FIRST_REACH, _COOLING = 0.35, 0.965
-_BEST = np.array([0.5, 0.3, 0.2])  # what the best trials weigh in the next centre
-_RESTRAINT = 0.004  # likeness given up for every unit that all directions stray: far out, voices sound less natural
+_AT_A_TIME = (TRIALS - 1) // 2
+_FIRST_STEP, _SHORTER = 0.8, 0.94
+_SHARE = 0.7  # of the way to the best on each direction: they are not quite independent of each other
+_RESTRAINT = 0.02  # likeness given up for each unit, squared: far out, voices sound less natural
 _FARTHEST = 20.0  # no search gets there; what is beyond was damaged
 
 
@@ -44,17 +47,28 @@ class Search:
 
     def trials(self) -> list[Offset]:
         """What to try in this generation."""
-        chance = np.random.default_rng(self.generation)
-        reach = _FIRST_REACH * _COOLING**self.generation
-        half = reach * chance.standard_normal((TRIALS // 2, COUNT))
-        return list(self.centre + np.concatenate([half, -half]).astype(np.float32))
+        steps = self._step * np.eye(COUNT, dtype=np.float32)[self._axes]
+        return [self.centre, *(self.centre + steps), *(self.centre - steps)]
 
     def after(self, likeness: Sequence[float]) -> "Search":
         """The next generation, given how like the person each of the trials was."""
-        trials = np.stack(self.trials())
-        scores = np.array(likeness) - _RESTRAINT * np.square(trials).mean(axis=1)
-        best = np.argsort(scores)[::-1][: len(_BEST)]
-        return Search(self.generation + 1, (_BEST @ trials[best]).astype(np.float32))
+        scores = np.array(likeness) - _RESTRAINT * np.square(self.trials()).sum(axis=1)
+        here, (ahead, behind) = scores[0], scores[1:].reshape(2, _AT_A_TIME)
+        slope, bend = (ahead - behind) / 2, (ahead + behind) / 2 - here
+        # Where the parabola through the three has its top or, if it opens upwards, the better of the two ends.
+        top = np.where(bend < 0, slope / np.maximum(-2 * bend, 1e-9), np.sign(slope))
+        centre = self.centre.copy()
+        centre[self._axes] += (_SHARE * self._step * np.clip(top, -1, 1)).astype(np.float32)
+        return Search(self.generation + 1, centre)
+
+    @property
+    def _axes(self) -> list[int]:
+        """The directions of this generation."""
+        return [(self.generation * _AT_A_TIME + each) % COUNT for each in range(_AT_A_TIME)]
+
+    @property
+    def _step(self) -> float:
+        return float(_FIRST_STEP * _SHORTER**self.generation)
 
     def to_json(self) -> dict[str, Any]:
         return {"generation": self.generation, "centre": self.centre.tolist()}
