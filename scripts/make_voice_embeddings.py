@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from svc.app import create_speech
-from svc.cloning.encoder import VoiceEncoder
+from svc.cloning.encoder import NETWORK_SHA256, VoiceEncoder
 from svc.introductions import INTRODUCTIONS
 from svc.settings import Settings
 from svc.speech import SpeechRequest
@@ -30,7 +30,10 @@ def main() -> None:
         samples = np.concatenate([chunk.samples for chunk in speech.speak(request)])
         keys.append(voice.key)
         embeddings.append(encoder.hear(samples, speech.sample_rate).embedding.astype(np.float16))
-    np.savez_compressed(TARGET, keys=np.array(keys), embeddings=np.array(embeddings))
+    # The network that heard them: a test notices when it is another by now.
+    np.savez_compressed(
+        TARGET, keys=np.array(keys), embeddings=np.array(embeddings), encoder_sha256=np.array(NETWORK_SHA256)
+    )
     print(f"{len(keys)} voices, {TARGET.stat().st_size / 1e3:.0f} kB")
 
 
