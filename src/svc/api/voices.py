@@ -1,7 +1,7 @@
 """`GET /v1/voices`, `GET /v2/voices` and what hangs below them: who can speak, and with which settings."""
 
 import asyncio
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Query, Request
@@ -13,6 +13,7 @@ from svc.api.models import MODEL_ID
 from svc.api.paging import Page, page
 from svc.api.schemas import VoiceSettingsBody
 from svc.cloning.custom_voice import CustomVoice
+from svc.cloning.quality import Measured
 from svc.cloning.refinements import Refinements
 from svc.delivery import VoiceSettings
 from svc.voice_settings import VoiceSettingsStore
@@ -37,16 +38,10 @@ class VerifiedLanguage(BaseModel):
     preview_url: str
 
 
-class CloningShape(BaseModel):
-    """How a cloned voice was made: what was measured at the time."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CloningShape(Measured):
+    """How a cloned voice was made: what was measured at the time, and what has become of it since."""
 
-    clip_seconds: float
-    speech_seconds: float
-    used_seconds: float
-    level_dbfs: float
-    noise_dbfs: float
-    snr_db: float
-    clipping: float
     similarity: float
     nearest_built_in_voice: str
     nearest_built_in_similarity: float

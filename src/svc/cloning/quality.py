@@ -28,6 +28,8 @@ _PAUSE = 15  # frames kept on either side of speech
 
 @dataclass(frozen=True, slots=True)
 class Measured:
+    """What was measured of the recordings that a voice was made from."""
+
     clip_seconds: float
     speech_seconds: float
     used_seconds: float
