@@ -5,6 +5,7 @@ voices/
   custom-…/reference-….flac      the speech that it was made from
   removed/custom-…               a tombstone: the voice is gone from the moment on when this file is there
   outbox/custom-…                the mirror has not heard of the latest change yet
+  refining/custom-…              how far the refinement of the voice is, if it is to be refined
 """
 
 import logging

@@ -10,6 +10,7 @@ const TITLES = {
   max_character_limit_exceeded: "The text is too long",
   voice_not_found: "This voice is not there any more",
   voice_limit_reached: "There is no room for another voice",
+  no_reference: "It cannot be improved",
   built_in_voice: "This voice came with the server",
   consent_required: "Consent is missing",
   not_audio: "This file holds no sound",
