@@ -27,6 +27,8 @@ from bench.worker import Worker
 from svc.cloning import clip
 from svc.cloning.encoder import VoiceEncoder
 from svc.cloning.likeness import Likeness
+from svc.cloning.tuning import in_tune
+from svc.introductions import INTRODUCTIONS
 from svc.speech import SpeechRequest
 from svc.text.language import Language
 from svc.voices import Voice
@@ -90,7 +92,10 @@ class _Session:
     def clone(self, person: Speaker, damage: Damage | None = None, language: Language = Language.ENGLISH_US) -> Voice:
         began = time.perf_counter()
         samples = references.prepared(person.reference, damage)
-        parameters = self.encoder.hear(samples, clip.RATE).parameters
+        heard = self.encoder.hear(samples, clip.RATE)
+        sketch = self.studio.voices.sketch(heard.parameters, language)
+        spoken = self.studio.speak(SpeechRequest(INTRODUCTIONS[language], sketch, language=language))
+        parameters = in_tune(heard, self.encoder.hear(spoken, self.studio.sample_rate))
         if damage is None and language is Language.ENGLISH_US:
             self.clone_seconds.append(time.perf_counter() - began)
         return self.studio.voices.sketch(parameters, language)

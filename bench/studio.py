@@ -3,10 +3,13 @@
 import wave
 from pathlib import Path
 
+import numpy as np
+
 from svc.alignment import TimedWord
 from svc.app import create_speech, create_voices
 from svc.audio import formats
 from svc.delivery import VoiceSettings
+from svc.engine.protocol import Samples
 from svc.settings import Settings
 from svc.speech import SpeechRequest, clip
 
@@ -32,6 +35,13 @@ class Studio:
         self.record(request, path)
         with wave.open(str(path)) as recording:
             return float(recording.getnframes() / recording.getframerate())
+
+    def speak(self, request: SpeechRequest) -> Samples:
+        return np.concatenate([chunk.samples for chunk in self._speech.speak(request)])
+
+    @property
+    def sample_rate(self) -> int:
+        return self._speech.sample_rate
 
     def record(self, request: SpeechRequest, path: Path) -> list[TimedWord]:
         """Speaks into the file; the words with their times."""

@@ -35,6 +35,7 @@ class TellingEngine(FakeEngine):
 class Heard:
     parameters: VoiceParameters
     embedding: Embedding
+    pitch: float = 150.0
 
 
 class BelievingEar:

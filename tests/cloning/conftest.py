@@ -22,6 +22,7 @@ STORY = (
 class _Heard:
     parameters: VoiceParameters
     embedding: Embedding
+    pitch: float = 150.0
 
 
 class StandInEar:

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from svc.cloning.ear import Ear, Embedding
+from svc.cloning.ear import Ear, Embedding, Heard
 from svc.cloning.likeness import Likeness
 from svc.cloning.parameters import VoiceParameters
 from svc.engine.protocol import Samples
@@ -62,7 +62,11 @@ class Booth:
 
     def likeness(self, spoken: Samples, person: Embedding) -> float:
         """Of what was said here to somebody: 1 is the same person, 0 a stranger."""
-        return self.ear.similarity(self.ear.hear(spoken, self._speech.sample_rate).embedding, person)
+        return self.ear.similarity(self.hear(spoken).embedding, person)
+
+    def hear(self, spoken: Samples) -> Heard:
+        """What the ear makes of what was said here."""
+        return self.ear.hear(spoken, self._speech.sample_rate)
 
     # Loaded by the first who needs it, in the thread: those that it starts inherit the low priority.
 

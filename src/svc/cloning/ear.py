@@ -20,6 +20,10 @@ class Heard(Protocol):
     def embedding(self) -> Embedding:
         """Who it is, whatever they say."""
 
+    @property
+    def pitch(self) -> float:
+        """The middle of the melody, in Hz."""
+
 
 class Ear(Protocol):
     """Called from one thread at a time."""

@@ -45,6 +45,8 @@ class Heard:
     parameters: VoiceParameters
     embedding: Array
     """[384]: two opinions of who it is, each of length one."""
+    pitch: float
+    """The middle of the melody, in Hz."""
 
 
 class VoiceEncoder:
@@ -69,9 +71,10 @@ class VoiceEncoder:
         clip = soxr.resample(samples, rate, RATE) if rate != RATE else samples
         clip = np.pad(clip, (0, max(0, _SHORTEST - len(clip)))).astype(np.float32)
         clip = clip * (_LEVEL / (np.sqrt(np.mean(np.square(clip), dtype=np.float64)) + 1e-6)).astype(np.float32)
+        pitch = _pitch(clip)
         timbre, melody, layers, log_pitch_scale, embedding = self._session.run(
             ["timbre", "melody", "layers", "log_pitch_scale", "embedding"],
-            {"mel": self._log_mel(clip)[None], "pitch": _pitch(clip)[None]},
+            {"mel": self._log_mel(clip)[None], "pitch": pitch[None]},
         )
         parameters = VoiceParameters(
             timbre.reshape(STYLE),
@@ -79,7 +82,7 @@ class VoiceEncoder:
             _LAYERS_SHARE * layers.reshape(LAYERS, STYLE),
             float(np.clip(math.exp(float(log_pitch_scale.item())), *PITCH_SCALES)),
         )
-        return Heard(parameters, embedding.reshape(-1))
+        return Heard(parameters, embedding.reshape(-1), math.exp(pitch[0]))
 
     @staticmethod
     def similarity(one: Array, other: Array) -> float:

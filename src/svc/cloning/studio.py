@@ -17,6 +17,7 @@ from svc.cloning.ear import Heard
 from svc.cloning.quality import Reference
 from svc.cloning.refinements import Refinements
 from svc.cloning.speakers import several
+from svc.cloning.tuning import in_tune
 from svc.engine.protocol import Samples
 from svc.errors import (
     BuiltInVoice,
@@ -213,9 +214,11 @@ class Studio:
 
     async def _likeness(self, sitting: _Sitting, language: Language) -> dict[str, Any]:
         """What a sitting gives to a voice, and how good a likeness that is: heard when it speaks."""
-        spoken = await self._booth.say(sitting.heard.parameters, INTRODUCTIONS[language], language)
+        first = await self._booth.say(sitting.heard.parameters, INTRODUCTIONS[language], language)
+        parameters = in_tune(sitting.heard, await self._booth.work(self._booth.hear, first))
+        spoken = await self._booth.say(parameters, INTRODUCTIONS[language], language)
         return {
-            "parameters": sitting.heard.parameters,
+            "parameters": parameters,
             "report": await self._booth.work(self._report, sitting, spoken),
             "reference": StoredReference.of(sitting.kept) if sitting.kept else None,
         }
