@@ -50,7 +50,7 @@ def main(
     output: options.Output = None,
 ) -> None:
     """Likeness, naturalness and word error rate of clones, with spread and worst speaker."""
-    people = references.validation(speakers)[:limit]
+    people = list(filter(references.clonable, references.validation(speakers)))[:limit]
     with tempfile.TemporaryDirectory() as scratch, Worker.listening(eval_home) as listener:
         folder = keep or Path(scratch)
         folder.mkdir(parents=True, exist_ok=True)

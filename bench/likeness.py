@@ -40,7 +40,7 @@ def measure(name: str, limit: int | None, teacher: Path, eval_home: Path, folder
 def measure_clones(speakers: Path, count: int, teacher: Path, eval_home: Path, folder: Path) -> list[Clip]:
     """The same with the voices of people, which neither engine was trained on; the vocoder is what differs."""
     encoder = VoiceEncoder.load()
-    people = references.validation(speakers)
+    people = list(filter(references.clonable, references.validation(speakers)))
     chosen = people[:: max(1, len(people) // count)][:count]
     voices = {each.name: encoder.hear(references.prepared(each.reference), RATE).parameters for each in chosen}
     texts = [text for _, text in _held_out(SENTENCES)]

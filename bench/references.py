@@ -11,6 +11,7 @@ from bench.worker import ROOT
 from svc.audio import encoders, formats
 from svc.cloning import clip, quality
 from svc.engine.protocol import Samples
+from svc.errors import ClipTooShort
 
 _VALIDATION = ROOT / "training/cloning/validation.txt"  # whom training never heard
 _MOST_OTHERS = 2
@@ -36,6 +37,15 @@ def validation(folder: Path) -> list[Speaker]:
         *others, longest = [path for _, path in sorted(found)]
         speakers.append(Speaker(name, longest, others[-_MOST_OTHERS:]))
     return speakers
+
+
+def clonable(person: Speaker) -> bool:
+    """Whether the server would take the recording: some people's longest has less than three seconds of speech."""
+    try:
+        prepared(person.reference)
+    except ClipTooShort:
+        return False
+    return True
 
 
 def prepared(path: Path, damage: "Damage | None" = None) -> Samples:
