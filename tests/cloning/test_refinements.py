@@ -7,7 +7,7 @@ import pytest
 from svc import durable
 from svc.cloning.custom_voice import CustomVoice
 from svc.cloning.refinements import Refinement, Refinements
-from svc.cloning.search import TRIALS, Search
+from svc.cloning.search import GENERATIONS, TRIALS, Search
 from svc.errors import NoReference, StorageUnavailable
 from tests.cloning.voices import made_up
 
@@ -121,6 +121,6 @@ def test_what_a_crash_left_beside_it_is_no_note(refinements: Refinements, folder
 def test_a_search_that_is_done_has_come_all_the_way(refinements: Refinements) -> None:
     voice = made_up()
     refinements.ask(voice)
-    done = Search(25, Search.start().centre)
+    done = Search(GENERATIONS, Search.start().centre)
     refinements.go_on(Refinement(voice.voice_id, voice.sound, done))
     assert refinements.progress(voice) == 1

@@ -300,6 +300,19 @@ def test_a_disk_that_was_full_for_a_while(house: House, monkeypatch: pytest.Monk
     assert house.read(voice).report.refined
 
 
+def test_a_disk_that_does_not_answer_for_a_while(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    voice = house.add()
+    waiting, failures = house.refinements.waiting, [OSError(5, "Input/output error")] * 3
+
+    def waits() -> list[str]:
+        if failures:
+            raise failures.pop()
+        return waiting()
+
+    monkeypatch.setattr(house.refinements, "waiting", waits)
+    run(house, house.until(lambda: house.read(voice).report.refined))
+
+
 def test_an_engine_that_fails_for_a_while(house: House) -> None:
     voice = house.add()
 

@@ -75,8 +75,8 @@ def settled(client: TestClient, voice_id: str) -> dict[str, Any]:
     raise AssertionError("it never ends")
 
 
-def edit(client: TestClient, voice_id: str, wav: bytes | None = None, **fields: str) -> Any:
-    files = {"files": ("x", wav)} if wav else None
+def edit(client: TestClient, voice_id: str, *recordings: bytes, **fields: str) -> Any:
+    files = [("files", ("x", recording)) for recording in recordings]
     return client.post(f"/v1/voices/{voice_id}/edit", data={"name": "Anna", **fields}, files=files)
 
 
@@ -165,8 +165,8 @@ def test_without_its_recording_a_voice_cannot_be_refined(serve: Serve, wav: byte
         assert (refused.status_code, refused.json()["detail"]["status"]) == (400, "no_reference")
         assert client.get("/v2/voices?category=cloned").json()["voices"] == []
         voice_id = clone(client, wav)
-        for further in (None, wav):
-            refused = edit(client, voice_id, further, refine="true")
+        for further in ([], [wav]):
+            refused = edit(client, voice_id, *further, refine="true")
             assert (refused.status_code, refused.json()["detail"]["status"]) == (400, "no_reference")
         assert cloning(client, voice_id)["revision"] == 1
 

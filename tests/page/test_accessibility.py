@@ -55,6 +55,7 @@ def test_cloning(open_page: Open, address: str, device: dict[str, Any], check: C
     page.set_input_files("#file", recording)
     page.fill("#clone-name", "Anna")
     page.check("#consent")
+    page.check("#refine")
     page.click("#make")
     expect(page.locator("#result")).to_be_visible()
     check(page)

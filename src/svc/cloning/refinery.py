@@ -61,7 +61,12 @@ class Refinery:
     async def _run(self) -> None:
         pause = _LOOK_EVERY
         while True:
-            pause = _LOOK_EVERY if await self._round() else min(2 * pause, _LONGEST_PAUSE)
+            try:
+                done = await self._round()
+            except OSError as error:
+                log.warning("what is to be refined cannot be read: %s", error)
+                done = False
+            pause = _LOOK_EVERY if done else min(2 * pause, _LONGEST_PAUSE)
             await asyncio.sleep(pause)
 
     async def _round(self) -> bool:
@@ -82,7 +87,7 @@ class Refinery:
         except (_Overtaken, VoiceNotFound, DamagedVoice) as problem:
             log.info("the voice %s is not refined: %s", voice_id, problem)
         except (SvcError, OSError) as error:  # the engine is loading, or the disk is full
-            log.warning("the voice %s is refined later: %s", voice_id, error)
+            log.info("the voice %s is refined later: %s", voice_id, error)
             return False
         except Exception:  # whatever is wrong with one voice must not keep the others from being refined
             log.exception("the voice %s cannot be refined", voice_id)

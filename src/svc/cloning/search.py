@@ -14,7 +14,7 @@ import numpy as np
 
 from svc.cloning.directions import COUNT, Offset
 
-GENERATIONS = 16
+GENERATIONS = 13
 """Every direction comes about three times."""
 TRIALS = 9
 """In a generation: where the search stands, and a step each way along some directions."""
@@ -39,7 +39,7 @@ class Search:
     @property
     def progress(self) -> float:
         """From 0 to 1."""
-        return self.generation / GENERATIONS
+        return min(1.0, self.generation / GENERATIONS)
 
     @property
     def done(self) -> bool:
