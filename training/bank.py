@@ -17,6 +17,14 @@ LONGEST = 480
 """Most duration frames (25 ms each) in a clip; longer texts are passed over."""
 
 
+def _upright(axes: Tensor) -> Tensor:
+    """Each axis with its largest component positive: which of the two directions a library finds is its own affair.
+
+    What learns coordinates on these axes on one machine is exported on another.
+    """
+    return axes * axes.gather(1, axes.abs().argmax(dim=1, keepdim=True)).sign()
+
+
 class Styles:
     """Draws styles: built-in voices, mixtures, and points off them, where cloned voices lie."""
 
@@ -27,7 +35,7 @@ class Styles:
         self.axes, self.spreads = [], []
         for half in offsets.split(STYLE, dim=1):
             _, s, axes = torch.linalg.svd(half, full_matrices=False)
-            self.axes.append(axes[:-1])
+            self.axes.append(_upright(axes[:-1]))
             self.spreads.append(s[:-1] / VOICES**0.5)
 
     def mixture(self, tokens: int, count: int, voices: int) -> Tensor:
