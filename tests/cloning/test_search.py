@@ -30,7 +30,8 @@ def test_it_comes_nearer() -> None:
     end = found(start)
     assert likeness(end.centre) > likeness(start.centre) + 0.3
     assert (start.done, end.done) == (False, True)
-    assert (start.progress, found(start, 5).progress, end.progress) == (0, 5 / GENERATIONS, 1)
+    progress = [search.progress for search in (start, found(start, 5), end)]
+    assert progress == pytest.approx([0, 5 / GENERATIONS, 1], abs=0.001)
 
 
 def test_every_direction_is_tried_both_ways() -> None:

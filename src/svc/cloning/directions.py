@@ -29,7 +29,10 @@ class Directions:
         timbres = np.stack([each.style[_ROWS, :STYLE].mean(axis=0) for each in built_in()])
         # The main directions, each as long as the voices' spread along it.
         _, spread, axes = np.linalg.svd(timbres - timbres.mean(axis=0), full_matrices=False)
-        self._axes = axes[:_TIMBRE] * (spread[:_TIMBRE, None] / math.sqrt(len(timbres)))
+        axes, spread = axes[:_TIMBRE], spread[:_TIMBRE] / math.sqrt(len(timbres))
+        # Which way they point is the library's choice; a search that was stored has to mean the same everywhere.
+        signs = np.sign(np.take_along_axis(axes, np.abs(axes).argmax(axis=1, keepdims=True), axis=1))
+        self._axes = axes * signs * spread[:, None]
 
     def moved(self, voice: VoiceParameters, offset: Offset) -> VoiceParameters:
         """The voice, so far away from itself."""

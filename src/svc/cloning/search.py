@@ -39,7 +39,7 @@ class Search:
     @property
     def progress(self) -> float:
         """From 0 to 1."""
-        return min(1.0, self.generation / GENERATIONS)
+        return round(min(1.0, self.generation / GENERATIONS), 3)
 
     @property
     def done(self) -> bool:
