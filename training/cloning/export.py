@@ -5,7 +5,6 @@ python -m cloning.export run/best.pt voices.pt voice-encoder.onnx
 
 import argparse
 import json
-from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -38,7 +37,7 @@ class Exported(nn.Module):
         return voice.timbre, voice.melody, voice.layers, torch.log(voice.pitch_scale), embedding
 
 
-def export(model: Exported, path: Path, size: encoders.EncoderSize) -> None:
+def export(model: Exported, path: Path) -> None:
     torch.onnx.export(
         model,
         (torch.randn(1, 500, BANDS), torch.tensor([[5.0, 0.1, 0.5]])),
@@ -51,7 +50,7 @@ def export(model: Exported, path: Path, size: encoders.EncoderSize) -> None:
     )
     stored = onnx.load(path)
     halve(stored)
-    helper.set_model_props(stored, {"size": json.dumps(asdict(size))})
+    helper.set_model_props(stored, {"size": json.dumps(model.encoder.size)})
     onnx.checker.check_model(stored)
     onnx.save(stored, path)
 
@@ -64,7 +63,7 @@ def main() -> None:
     encoder = encoders.load(args.encoder)
     axes = Axes(voices.unpack(args.voices))
     model = Exported(encoder, axes).eval()
-    export(model, args.onnx, encoder.size)
+    export(model, args.onnx)
     session = onnxruntime.InferenceSession(args.onnx)
     worst = 0.0
     for frames in (57, 500, 1999):
