@@ -27,7 +27,7 @@ class Styles:
         self.axes, self.spreads = [], []
         for half in offsets.split(STYLE, dim=1):
             _, s, axes = torch.linalg.svd(half, full_matrices=False)
-            self.axes.append(axes[:-1])
+            self.axes.append(_upright(axes[:-1]))
             self.spreads.append(s[:-1] / VOICES**0.5)
 
     def mixture(self, tokens: int, count: int, voices: int) -> Tensor:
@@ -59,6 +59,11 @@ class Styles:
             self.cloud(tokens, quarter - eighth, random.uniform(0.7, 1.4)),
         ]
         return torch.cat(drawn)
+
+
+def _upright(axes: Tensor) -> Tensor:
+    """Each axis with its largest component positive: libraries do not agree on the signs."""
+    return axes * axes.gather(1, axes.abs().argmax(dim=1, keepdim=True)).sign()
 
 
 @dataclass

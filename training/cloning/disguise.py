@@ -18,7 +18,7 @@ def stretched(wave: Tensor, samples: int) -> Tensor:
 
 
 def with_formants(wave: Tensor, factor: Tensor) -> Tensor:
-    """Formants multiplied by `factor` [B], the pitch as it was: the spectrum's envelope is drawn out along frequency."""
+    """Formants multiplied by `factor` [B], the pitch as it was: the spectrum's envelope is drawn out."""
     window = torch.hann_window(N_FFT, device=wave.device)
     spectrum = torch.stft(wave, N_FFT, HOP, window=window, return_complex=True)
     cepstrum = torch.fft.irfft(torch.log(spectrum.abs() + 1e-4), dim=1)

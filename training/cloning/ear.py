@@ -1,7 +1,7 @@
 """The ear: hears who speaks. It learns what ERes2Net and CAM++ do with a sound, stage by stage.
 
-    mel ─▶ stem ─┬─▶ two-dimensional stages, 40, 20, 10 bands (as ERes2Net has them) ─▶ mean, deviation ─▶ 192
-                 └─▶ bands flattened, dilated layers at 50 Hz (as CAM++ has them)    ─▶ mean, deviation ─▶ 192
+mel ─▶ stem ─┬─▶ two-dimensional stages, 40, 20, 10 bands (as ERes2Net has them) ─▶ mean, deviation ─▶ 192
+             └─▶ bands flattened, dilated layers at 50 Hz (as CAM++ has them)    ─▶ mean, deviation ─▶ 192
 """
 
 from dataclasses import dataclass, fields
@@ -64,7 +64,7 @@ def conv1d(inputs: int, outputs: int) -> nn.Sequential:
 
 
 class Block(nn.Module):
-    """A residual step on a map [B, C, bands, T]; all of it is convolution, so a pattern is learnt once for all bands."""
+    """A residual step on a map [B, C, bands, T], all convolution: a pattern is learnt once for all bands."""
 
     def __init__(self, inputs: int, outputs: int, stride: int | tuple[int, int] = 1) -> None:
         super().__init__()
@@ -95,9 +95,7 @@ class Layer(nn.Module):
 
 
 def stage(inputs: int, outputs: int, blocks: int, stride: int) -> nn.Sequential:
-    return nn.Sequential(
-        Block(inputs, outputs, stride), *(Block(outputs, outputs) for _ in range(blocks - 1))
-    )
+    return nn.Sequential(Block(inputs, outputs, stride), *(Block(outputs, outputs) for _ in range(blocks - 1)))
 
 
 class Ear(nn.Module):

@@ -6,14 +6,15 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
+from cloning.axes import Axes
 from cloning.ear import Ear, EarSize, Heard
 from cloning.mapper import Guess, Mapper, MapperSize, inputs
 
 
 class Encoder(nn.Module):
-    def __init__(self, ear: Ear, mapper: Mapper) -> None:
+    def __init__(self, ear: Ear, mapper: Mapper, axes: Axes) -> None:
         super().__init__()
-        self.ear, self.mapper = ear, mapper
+        self.ear, self.mapper, self.axes = ear, mapper, axes
 
     def forward(self, mel: Tensor, pitch: Tensor) -> tuple[Heard, Guess]:
         heard = self.ear(mel)
@@ -25,8 +26,8 @@ class Encoder(nn.Module):
 
 
 def save(module: nn.Module, size: object, path: Path) -> None:
-    """In fp16; the file appears whole, for the process beside this one."""
-    weights = {k: v.half() if v.is_floating_point() else v for k, v in module.state_dict().items()}
+    """In fp16, but the axes; the file appears whole, for the process beside this one."""
+    weights = {k: v if k.startswith("axes.") else halved(v) for k, v in module.state_dict().items()}
     torch.save({"size": size, "weights": weights}, path.with_suffix(".new"))
     path.with_suffix(".new").replace(path)
 
@@ -40,9 +41,14 @@ def load_ear(path: Path) -> Ear:
 
 def load(path: Path) -> Encoder:
     saved = torch.load(path, map_location="cpu")
-    encoder = Encoder(Ear(EarSize(**saved["size"]["ear"])), Mapper(MapperSize(**saved["size"]["mapper"])))
+    ear, mapper = Ear(EarSize(**saved["size"]["ear"])), Mapper(MapperSize(**saved["size"]["mapper"]))
+    encoder = Encoder(ear, mapper, Axes())
     encoder.load_state_dict(floats(saved["weights"]))
     return encoder.eval()
+
+
+def halved(value: Tensor) -> Tensor:
+    return value.half() if value.is_floating_point() else value
 
 
 def floats(weights: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -107,12 +107,13 @@ class Hearing:
             marks = self.lecture(heard.float(), maps, taught)
         self.optimiser.param_groups[0]["lr"] = self.args.rate * rate * min(1.0, (self.steps + 1) / 100)
         self.optimiser.zero_grad()
-        marks.loss(self.args.inner).backward()
+        marks.loss(self.args.inner, self.args.steady).backward()
         torch.nn.utils.clip_grad_norm_(self.parameters, 3.0)
         self.optimiser.step()
         self.steps += 1
         self._remember()
         self.notes.add(e=marks.likeness_e, c=marks.likeness_c, **marks.unexplained)
+        self.notes.add(**{f"mean {place}": value for place, value in marks.confused.items() if place in ("e3", "c3")})
 
     @torch.no_grad()
     def _remember(self) -> None:
@@ -129,7 +130,7 @@ class Hearing:
     def save(self, folder: Path) -> None:
         encoders.save(self.average, vars(self.average.size), folder / "ear.pt")
         state = {"ear": self.ear.state_dict(), "lecture": self.lecture.state_dict()}
-        halved = {k: {n: v.half() if v.is_floating_point() else v for n, v in s.items()} for k, s in state.items()}
+        halved = {part: {k: encoders.halved(v) for k, v in weights.items()} for part, weights in state.items()}
         torch.save(halved, folder / "hearing.pt")
 
 
@@ -163,6 +164,7 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=160, help="crops of 2 s in a step, half as many of 4 s")
     parser.add_argument("--rate", type=float, default=2e-3)
     parser.add_argument("--inner", type=float, default=4.0, help="weight of the inner maps")
+    parser.add_argument("--steady", type=float, default=2.0, help="weight of the maps' means over time")
     parser.add_argument("--keep", type=float, default=0.998, help="of the running mean, a step")
     parser.add_argument("--clips", type=int, default=None, help="only so many recordings")
     parser.add_argument("--narrow", action="store_const", dest="size", const=NARROW, default={}, help="for rehearsals")

@@ -30,6 +30,7 @@ from cloning import encoder as encoders
 from cloning import listener as listeners
 from cloning import shelf as shelves
 from cloning import speakers
+from cloning.axes import Axes
 from cloning.clock import Clock, Notes, parts_of_time, say
 from cloning.ear import EMBEDDING, Ear
 from cloning.encoder import Encoder
@@ -38,7 +39,7 @@ from cloning.lessons import Errors, Lesson, Lessons
 from cloning.mapper import Guess, Mapper
 from cloning.shelf import colour
 from cloning.sound import RATE, level, log_mel, pitch
-from cloning.speech import Axes, Speech, Spoken, median_pitch, unpack
+from cloning.speech import Speech, Spoken, median_pitch, unpack
 from cloning.validation import Validation
 
 HELD_OUT = 40
@@ -74,7 +75,9 @@ class Imitation:
     def __init__(self, args: argparse.Namespace, device: torch.device) -> None:
         self.args, self.device, self.weights, self.notes = args, device, Weights(), Notes()
         self.judges = Judges(args.judges).to(device)
-        self.speech = Speech(unpack(args.front), export.restore(args.head), Axes(voices.unpack(args.voices))).to(device)
+        resumed = encoders.load(args.resume / "encoder.pt") if args.resume else None
+        axes = resumed.axes if resumed else Axes.measured(voices.unpack(args.voices))
+        self.speech = Speech(unpack(args.front), export.restore(args.head), axes).to(device)
         everything = [ids for ids in banks.texts(args.corpus, seed=0) if 24 <= len(ids) <= args.longest]
         english = set(map(tuple, json.loads(args.corpus.read_text())["a"]))
         mother = [ids for ids in everything if tuple(ids) in english]
@@ -89,9 +92,8 @@ class Imitation:
         )
         say(f"the listener understands {self.validation.plainly} of what built-in voices say")
         self.errors = Errors(speakers.apart(training)[0], self.judges, device)
-        mapper = encoders.load(args.resume / "encoder.pt").mapper if args.resume else Mapper()
-        self.mapper = mapper.to(device).train()
-        self.average = Encoder(Ear(), copy.deepcopy(self.mapper)).to(device).requires_grad_(False).eval()
+        self.mapper = (resumed.mapper if resumed else Mapper()).to(device).train()
+        self.average = Encoder(Ear(), copy.deepcopy(self.mapper), axes).to(device).requires_grad_(False).eval()
         self.ear_time = 0.0
         self.optimiser = torch.optim.AdamW(self.mapper.parameters(), 0.0, weight_decay=0.02)
         self.steps = 0
@@ -128,7 +130,9 @@ class Imitation:
     def unlikeness(self, guess: Guess, lesson: Lesson, judge_naturalness: bool) -> Tensor:
         """Speaks like the lesson's speakers, and tells how unlike them it was."""
         weights = self.weights
-        spoken = self.speech(random.choice(self.texts), self.speech.axes.voice(guess), random.randrange(len(guess.axes)))
+        spoken = self.speech(
+            random.choice(self.texts), self.speech.axes.voice(guess), random.randrange(len(guess.axes))
+        )
         wave, part = spoken.wave, excerpt(spoken.wave)
         likeness_e = (self.judges.eres2net(part) * lesson.embedding[:, :EMBEDDING]).sum(dim=1)
         likeness_c = (self.judges.campplus(part) * lesson.embedding[:, EMBEDDING:]).sum(dim=1)

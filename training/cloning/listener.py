@@ -22,9 +22,7 @@ class Listener(nn.Module):
         super().__init__()
         self.entry = nn.Conv1d(BANDS, width, 5, padding=2)
         self.blocks = nn.ModuleList(
-            nn.Sequential(
-                nn.GroupNorm(1, width), nn.GELU(), nn.Conv1d(width, width, 5, padding=2 * d, dilation=d)
-            )
+            nn.Sequential(nn.GroupNorm(1, width), nn.GELU(), nn.Conv1d(width, width, 5, padding=2 * d, dilation=d))
             for d in (1, 2, 3, 1, 2, 3, 1, 2)[:blocks]
         )
         self.symbols = nn.Sequential(nn.GroupNorm(1, width), nn.GELU(), nn.Conv1d(width, SYMBOLS, 3, padding=1))
@@ -50,7 +48,9 @@ def train(speech: Speech, texts: list[list[int]], seconds: float, batch: int) ->
     while (elapsed := time.monotonic() - began) < seconds:
         optimiser.param_groups[0]["lr"] = 1e-3 * max(0.02, 1 - elapsed / seconds)
         with torch.no_grad():
-            spoken = speech(random.choice(texts), speech.axes.voice(random_guess(speech, batch)), random.randrange(batch))
+            spoken = speech(
+                random.choice(texts), speech.axes.voice(random_guess(speech, batch)), random.randrange(batch)
+            )
         optimiser.zero_grad()
         listener(spoken)[0].mean().backward()
         torch.nn.utils.clip_grad_norm_(listener.parameters(), 1.0)

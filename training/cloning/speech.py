@@ -11,24 +11,11 @@ import torch
 import torchaudio
 from torch import Tensor, nn
 
-import bank as banks
-from cloning.mapper import LAYERS, STYLE, Guess
+from cloning.axes import Axes, Voice
+from cloning.mapper import LAYERS, STYLE
 from cloning.sound import RATE
 from head import Head, cycles, statistics
 from kokoro import SAMPLE_RATE, Kokoro
-
-STEREOTYPE_ROWS = slice(60, 120)
-"""Rows of the style tables, by number of phonemes, that a voice's offset is read from."""
-
-
-@dataclass
-class Voice:
-    """What the engines read: offsets from the mean voice, a batch of them."""
-
-    timbre: Tensor  # [B, 128]
-    melody: Tensor  # [B, 128]
-    layers: Tensor  # [B, 11, 128]
-    pitch_scale: Tensor  # [B]
 
 
 @dataclass
@@ -37,29 +24,6 @@ class Spoken:
     f0: Tensor  # [B, frames]
     symbols: Tensor  # [frames / 2]: the phoneme of every 25 ms
     pace: Tensor  # [B]: log of how long the voice would take for the text by itself, the mean voice taking 0
-
-
-class Axes(nn.Module):
-    """The principal axes of the built-in voices, each half of the style by itself."""
-
-    def __init__(self, tables: Tensor) -> None:
-        super().__init__()
-        styles = banks.Styles(tables)
-        self.register_buffer("centre", styles.centre)
-        for name, axes, spread in zip(("timbre", "melody"), styles.axes, styles.spreads, strict=True):
-            self.register_buffer(name, axes * spread[:, None])  # [53, 128]
-        offsets = (tables[:, STEREOTYPE_ROWS] - styles.centre[STEREOTYPE_ROWS]).mean(dim=1)
-        self.register_buffer("offsets", offsets)  # [54, 256]
-
-    def voice(self, guess: Guess) -> Voice:
-        timbre, melody = guess.axes.chunk(2, dim=1)
-        scale = torch.exp(guess.log_pitch_scale.clamp(-0.7, 0.7))
-        return Voice(timbre @ self.timbre + guess.timbre, melody @ self.melody + guess.melody, guess.layers, scale)
-
-    def coordinates(self, offsets: Tensor) -> Tensor:
-        """[B, 256] → [B, 106]"""
-        halves = zip(offsets.split(STYLE, dim=1), (self.timbre, self.melody), strict=True)
-        return torch.cat([half @ axes.T / axes.square().sum(dim=1) for half, axes in halves], dim=1)
 
 
 class Speech(nn.Module):

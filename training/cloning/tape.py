@@ -47,7 +47,7 @@ class Tape:
 
 
 def spliced(wave: Tensor, share: float) -> Tensor:
-    """Some of the clips go on with another's sound: what is heard in one place must not depend on the speaker's rest."""
+    """Some of the clips go on with another's sound: what is heard in one place is about that place."""
     count, samples = wave.shape
     other = wave[torch.randperm(count, device=wave.device)]
     cut = (torch.rand(count, 1, device=wave.device) * 0.6 + 0.2) * samples

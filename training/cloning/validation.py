@@ -66,7 +66,9 @@ class Validation:
         count: int | None = None,
     ) -> None:
         self.judges, self.speech, self.listener, self.texts = judges, speech, listener, texts[: self.TEXTS]
-        self.by_name: dict[str, Judge] = {name: getattr(judges, name) for name in ("eres2net", "campplus", "resemblyzer")}
+        self.by_name: dict[str, Judge] = {
+            name: getattr(judges, name) for name in ("eres2net", "campplus", "resemblyzer")
+        }
         waves: dict[str, list[Tensor]] = {}
         for clip in clips:
             waves.setdefault(clip.speaker, []).append(level(clip.wave[None].to(device)))
