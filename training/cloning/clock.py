@@ -4,21 +4,27 @@ import argparse
 import math
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 from torch import Tensor
 
 
 def parts_of_time(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seconds", type=float, default=1000, help="of training, the making of data not counted")
-    parser.add_argument("--until", type=float, help="an end by the clock (seconds since 1970), instead of --seconds")
+    parser.add_argument("--until", type=Path, help="a file with the end (seconds since 1970), which may be changed")
+    parser.add_argument("--spare", type=float, default=0.0, help="seconds to end before `--until`")
     parser.add_argument("--start", type=float, default=0.0, help="where on the learning rate's cosine to begin")
 
 
 class Clock:
     def __init__(self, args: argparse.Namespace) -> None:
         self._began = time.time()
-        self._end = args.until or self._began + args.seconds
-        self._start = args.start
+        self._args = args
+
+    @property
+    def _end(self) -> float:
+        until = self._args.until
+        return float(until.read_text()) - self._args.spare if until else self._began + self._args.seconds
 
     @property
     def running(self) -> bool:
@@ -32,7 +38,8 @@ class Clock:
     @property
     def rate(self) -> float:
         """Of the peak learning rate: a cosine that ends at 2 %."""
-        along = min(1.0, self._start + (1 - self._start) * self.along)
+        start = self._args.start
+        along = min(1.0, start + (1 - start) * self.along)
         return 0.02 + 0.98 * 0.5 * (1 + math.cos(math.pi * along))
 
     @staticmethod

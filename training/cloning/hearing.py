@@ -93,6 +93,13 @@ class Hearing:
         last = self.spoken or self.recorded
         return spliced(torch.cat([*parts, last.disguised(count - (GROUPS - 1) * (count // GROUPS), samples)]), 0.15)
 
+    @torch.no_grad()
+    def rounding(self) -> float:
+        """How like the networks' embeddings in fp32 are those that are taught."""
+        wave = self.recorded.crop(GROUPS, 4 * RATE)
+        alike = teach(self.networks, wave).embedding * self.networks.embedding(wave)
+        return float(alike.unflatten(1, (2, -1)).sum(dim=2).min())
+
     def step(self, rate: float) -> None:
         frames = random.choice(LENGTHS)
         count = max(GROUPS, round(self.args.batch * LENGTHS[0] / frames))
@@ -180,6 +187,7 @@ def main() -> None:
     hearing = Hearing(args, device)
     say(f"{len(hearing.recorded.wave) / RATE / 3600:.2f} hours in {len(hearing.recorded.first)} recordings")
     torch.backends.cudnn.benchmark = True
+    say(f"bf16 against fp32: {hearing.rounding():.4f}")
     run(hearing, args)
 
 

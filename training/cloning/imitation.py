@@ -197,6 +197,12 @@ class Imitation:
         self.average.ear = encoders.load_ear(path).to(self.device).requires_grad_(False)
         say(f"a new ear: {self.errors.measure(self.average.ear):.3f} like ERes2Net on spoilt clips of people set apart")
 
+    @torch.no_grad()
+    def clones(self, count: int) -> dict[str, Tensor]:
+        """Parameters of that many real and disguised speakers, as `bank.Styles` takes them."""
+        guess = self.average.mapper(self.lessons.truth(self.lessons.pick(count, 1.0)))
+        return {name: value.half().cpu() for name, value in vars(self.speech.axes.voice(guess)).items()}
+
     def save(self, path: Path) -> None:
         encoders.save(self.average, self.average.size, path)
 
@@ -230,6 +236,7 @@ def run(imitation: Imitation, args: argparse.Namespace) -> None:
                 torch.cuda.empty_cache()  # every length of text leaves its own blocks behind
     imitation.take_ear()
     imitation.save(args.out / "encoder.pt")
+    torch.save(imitation.clones(args.clones), args.out / "clones.pt")
     say(f"done: {imitation.steps} steps")
     imitation.validation.finish(imitation.average, args.out)
 
@@ -248,6 +255,7 @@ def main() -> None:
     parser.add_argument("--random-texts", type=int, default=60)
     parser.add_argument("--longest", type=int, default=48, help="phonemes in a text")
     parser.add_argument("--clips", type=int, default=None, help="only so many recordings")
+    parser.add_argument("--clones", type=int, default=2000, help="voices to save at the end, for the head's data")
     parser.add_argument("--validated", type=int, default=None, help="only so many validation speakers")
     parser.add_argument("--keep", type=float, default=0.995, help="of the running mean, a step")
     parser.add_argument("--save-every", type=float, default=20)

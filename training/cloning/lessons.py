@@ -121,8 +121,11 @@ class Lessons:
         made = self.spoken[torch.randint(len(self.spoken), (count - first,), device=real.device)]
         return torch.cat([real, made])
 
+    def truth(self, clip: Tensor) -> Tensor:
+        """The mapper's inputs without errors."""
+        return told(self.shelf.embedding[clip], self.shelf.pitch[clip], self.shelf.balance[clip])
+
     def draw(self, clip: Tensor, errors: Errors) -> Lesson:
         shelf, speaker = self.shelf, self.shelf.speaker[clip]
-        truth = told(shelf.embedding[clip], shelf.pitch[clip], shelf.balance[clip])
-        heard = errors.added(truth)
+        heard = errors.added(self.truth(clip))
         return Lesson(heard, self.wanted[speaker], self.wanted_pitch[speaker], shelf.colour[clip], shelf.axes[clip])
