@@ -40,9 +40,11 @@ keep() {
   true
 }
 
+over() { grep -qs "^phonemes understood\|^Traceback" "$WORK/run.log" || grep -qs "^Traceback" "$WORK/ear.log"; }
+
 watch() {
   local until=$(( $(date +%s) + $1 ))
-  while [ "$(date +%s)" -lt "$until" ] && ! { [ -e "$WORK/run.log" ] && grep -q "^phonemes understood\|Error" "$WORK/run.log"; }; do
+  while [ "$(date +%s)" -lt "$until" ] && ! over; do
     sleep 5
     [ $(( $(date +%s) % 20 )) -lt 5 ] && keep
   done

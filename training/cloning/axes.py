@@ -32,10 +32,11 @@ class Axes(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.register_buffer("centre", torch.zeros(voices.ROWS, 2 * STYLE))
         self.register_buffer("timbre", torch.zeros(AXES // 2, STYLE))
         self.register_buffer("melody", torch.zeros(AXES // 2, STYLE))
-        self.register_buffer("offsets", torch.zeros(voices.COUNT, 2 * STYLE))  # of the built-in voices
+        # The mean voice's table and the built-in voices' places are the same on any machine: no need to save them.
+        self.register_buffer("centre", torch.zeros(voices.ROWS, 2 * STYLE), persistent=False)
+        self.register_buffer("offsets", torch.zeros(voices.COUNT, 2 * STYLE), persistent=False)
 
     @classmethod
     def measured(cls, tables: Tensor) -> "Axes":

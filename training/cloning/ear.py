@@ -47,7 +47,8 @@ def balance(mel: Tensor) -> Tensor:
 
 
 def statistics(x: Tensor) -> Tensor:
-    """Mean and deviation over time. [B, C, T] → [B, 2 C]"""
+    """Mean and deviation over time, in fp32. [B, C, T] → [B, 2 C]"""
+    x = x.float()
     mean = x.mean(dim=2)
     deviation = (x - mean[..., None]).square().mean(dim=2).clamp(min=1e-5).sqrt()
     return torch.cat([mean, deviation], dim=1)

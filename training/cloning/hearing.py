@@ -138,7 +138,8 @@ class Hearing:
         encoders.save(self.average, vars(self.average.size), folder / "ear.pt")
         state = {"ear": self.ear.state_dict(), "lecture": self.lecture.state_dict()}
         halved = {part: {k: encoders.halved(v) for k, v in weights.items()} for part, weights in state.items()}
-        torch.save(halved, folder / "hearing.pt")
+        torch.save(halved, folder / "hearing.new")
+        (folder / "hearing.new").replace(folder / "hearing.pt")
 
 
 def run(hearing: Hearing, args: argparse.Namespace) -> None:

@@ -76,7 +76,9 @@ class Imitation:
         self.args, self.device, self.weights, self.notes = args, device, Weights(), Notes()
         self.judges = Judges(args.judges).to(device)
         resumed = encoders.load(args.resume / "encoder.pt") if args.resume else None
-        axes = resumed.axes if resumed else Axes.measured(voices.unpack(args.voices))
+        axes = Axes.measured(voices.unpack(args.voices))
+        if resumed:
+            axes.load_state_dict(resumed.axes.state_dict())
         self.speech = Speech(unpack(args.front), export.restore(args.head), axes).to(device)
         everything = [ids for ids in banks.texts(args.corpus, seed=0) if 24 <= len(ids) <= args.longest]
         english = set(map(tuple, json.loads(args.corpus.read_text())["a"]))
