@@ -10,27 +10,57 @@ from typing import Any
 import numpy as np
 from rich.progress import track
 
-from bench import pace, speaking
+from bench import pace, references, speaking
 from bench.worker import ROOT, Worker
+from svc.cloning.clip import RATE
+from svc.cloning.encoder import VoiceEncoder
+from svc.cloning.parameters import VoiceParameters
 from svc.text.language import Language
 from svc.text.phonemes import Phonemizer
 from svc.voices import built_in
 
 SENTENCES, OTHER_LANGUAGES = "heldout.tsv", "heldout_languages.tsv"  # what training never saw, in training/
 _WHO = {"teacher": speaking.TEACHER, "turbo": speaking.TURBO}
+_WHO_CLONES = {"teacher": speaking.KOKORO, "turbo": speaking.TURBO}  # the published graph has one timbre for all layers
+_SAID_BY_A_CLONE = 3
 
 Clip = dict[str, Any]
 
 
 def measure(name: str, limit: int | None, teacher: Path, eval_home: Path, folder: Path) -> list[Clip]:
     """One clip a sentence and a speaker. What the folder holds already is not made again."""
-    lines = (ROOT / "training" / name).read_text(encoding="utf-8").splitlines()[:limit]
     clips = [
-        _Clip.of(line, who, folder / Path(name).stem / f"{number:03}.{who}.wav")
-        for number, line in enumerate(lines)
+        _Clip(who, voice, text, folder / Path(name).stem / f"{number:03}.{who}.wav")
+        for number, (voice, text) in enumerate(_held_out(name)[:limit])
         for who in _WHO
     ]
-    for who, engine in _WHO.items():
+    return _heard(clips, _WHO, teacher, eval_home)
+
+
+def measure_clones(speakers: Path, count: int, teacher: Path, eval_home: Path, folder: Path) -> list[Clip]:
+    """The same with the voices of people, which neither engine was trained on; the vocoder is what differs."""
+    encoder = VoiceEncoder.load()
+    people = references.validation(speakers)
+    chosen = people[:: max(1, len(people) // count)][:count]
+    voices = {each.name: encoder.hear(references.prepared(each.reference), RATE).parameters for each in chosen}
+    texts = [text for _, text in _held_out(SENTENCES)]
+    clips = [
+        _Clip(who, name, text, folder / "clones" / f"{name}.{number}.{who}.wav", voices[name])
+        for place, name in enumerate(voices)
+        for number, text in enumerate(texts[_SAID_BY_A_CLONE * place :][:_SAID_BY_A_CLONE])
+        for who in _WHO_CLONES
+    ]
+    return _heard(clips, _WHO_CLONES, teacher, eval_home)
+
+
+def _held_out(name: str) -> list[tuple[str, str]]:
+    """Voice and text of each line."""
+    rows = [line.split("\t") for line in (ROOT / "training" / name).read_text(encoding="utf-8").splitlines()]
+    return [(voice, text) for voice, _, text in rows]
+
+
+def _heard(clips: "list[_Clip]", engines: dict[str, str], teacher: Path, eval_home: Path) -> list[Clip]:
+    for who, engine in engines.items():
         if missing := [clip for clip in clips if clip.who == who and not clip.path.exists()]:
             _record(missing, engine, teacher)
     if missing := [clip for clip in clips if not clip.heard.exists()]:
@@ -47,11 +77,7 @@ class _Clip:
     voice: str
     text: str
     path: Path
-
-    @classmethod
-    def of(cls, line: str, who: str, path: Path) -> "_Clip":
-        voice, _, text = line.split("\t")
-        return cls(who, voice, text, path)
+    cloned: VoiceParameters | None = None
 
     @property
     def heard(self) -> Path:
@@ -60,6 +86,8 @@ class _Clip:
     @property
     def language(self) -> Language:
         """That of the voice, or of the first in a mixture."""
+        if self.cloned:
+            return Language.ENGLISH_US
         return next(voice.language for voice in built_in() if voice.key == self.voice.split("+")[0])
 
 
@@ -69,7 +97,8 @@ def _record(clips: list[_Clip], engine: str, teacher: Path) -> None:
         for clip in track(clips, f"{engine} speaks"):
             clip.path.parent.mkdir(parents=True, exist_ok=True)
             phonemes = pace.read(phonemizer, clip.text, clip.language)
-            speaker.ask(phonemes=phonemes, voice=clip.voice, path=str(clip.path))
+            voice = clip.cloned.to_json() if clip.cloned else clip.voice
+            speaker.ask(phonemes=phonemes, voice=voice, path=str(clip.path))
 
 
 def _listen(clips: list[_Clip], eval_home: Path) -> None:

@@ -1,8 +1,8 @@
 """One engine of Kokoro's kind in a process of its own, from phonemes to samples.
 
 Reads lines of JSON, {"phonemes": […], "voice": …, "path": …}, speaks the utterances one after the other, into the file
-if there is a path, and answers with what it took. A voice can be a mixture, such as `af_heart+am_adam`. Its arguments
-are the engine's name and the published fp32 file.
+if there is a path, and answers with what it took. A voice can be a mixture, such as `af_heart+am_adam`, or a cloned
+voice's parameters. Its arguments are the engine's name and the published fp32 file.
 """
 
 import json
@@ -17,6 +17,7 @@ import onnxruntime as ort
 
 from bench.stopwatch import Stopwatch
 from svc.app import create_engine
+from svc.cloning.parameters import VoiceParameters
 from svc.engine.alphabet import SYMBOLS
 from svc.engine.protocol import Chunk, StyleTable, Utterance
 from svc.settings import Settings
@@ -59,11 +60,11 @@ _ENGINES: dict[str, Callable[[Path], Speaks]] = {
 
 
 def _speak(engine: Speaks, question: dict[str, Any], styles: dict[str, StyleTable]) -> dict[str, Any]:
-    style: StyleTable = np.stack([styles[voice] for voice in question["voice"].split("+")]).mean(axis=0)
+    utterances = [_utterance(phonemes, question["voice"], styles) for phonemes in question["phonemes"]]
     samples = []
     stopwatch = Stopwatch()
-    for phonemes in question["phonemes"]:
-        for chunk in engine.synthesize(Utterance(phonemes, style)):
+    for utterance in utterances:
+        for chunk in engine.synthesize(utterance):
             stopwatch.part(len(chunk.samples) / 24_000)
             samples.append(chunk.samples)
     taken = stopwatch.stop()
@@ -72,6 +73,13 @@ def _speak(engine: Speaks, question: dict[str, Any], styles: dict[str, StyleTabl
             file.setparams((1, 2, 24_000, 0, "NONE", "NONE"))
             file.writeframes((np.concatenate(samples).clip(-1, 1) * 32767).astype("<i2").tobytes())
     return taken
+
+
+def _utterance(phonemes: str, voice: str | dict[str, Any], styles: dict[str, StyleTable]) -> Utterance:
+    if isinstance(voice, str):
+        return Utterance(phonemes, np.stack([styles[key] for key in voice.split("+")]).mean(axis=0))
+    cloned = VoiceParameters.from_json(voice)
+    return Utterance(phonemes, cloned.style_table(), layers=cloned.layers, pitch_scale=cloned.pitch_scale)
 
 
 def main() -> None:

@@ -22,6 +22,7 @@ class Part(StrEnum):
     SPEED = "speed"  # and memory
     QUALITY = "quality"
     LANGUAGES = "languages"
+    CLONES = "clones"  # needs recordings of people
     TURNS = "turns"
 
 
@@ -30,6 +31,10 @@ def main(
     rounds: Annotated[int, typer.Option(help="How often each engine speaks the texts.", min=1)] = 5,
     limit: Annotated[int | None, typer.Option(help="Only the first so many held-out sentences.")] = None,
     fp32: Annotated[Path | None, typer.Option(help="Kokoro's fp32 file; default: fetched into SVC_CACHE_DIR.")] = None,
+    speakers: Annotated[
+        Path | None, typer.Option(envvar="SPEAKERS_HOME", help="Recordings to clone from, with an index.tsv.")
+    ] = None,
+    clones: Annotated[int, typer.Option(help="How many people are cloned.", min=1)] = 10,
     keep: options.Keep = None,
     eval_home: options.EvalHome = options.EVAL_HOME,
     peers_home: options.PeersHome = options.PEERS_HOME,
@@ -49,6 +54,10 @@ def main(
             Part.QUALITY: lambda: hear(likeness.SENTENCES),
             Part.LANGUAGES: lambda: hear(likeness.OTHER_LANGUAGES),
         }
+        if speakers:
+            measures[Part.CLONES] = lambda: likeness.summary(
+                likeness.measure_clones(speakers, clones, teacher, eval_home, folder)
+            )
         known = results(output) / "turbo.json"
         figures: Figures = json.loads(known.read_text()) if known.exists() else {}
         for part, measure in measures.items():
@@ -83,6 +92,8 @@ def _report(figures: Figures) -> Report:
         _add_quality(report, figures[Part.QUALITY])
     if Part.LANGUAGES in figures:
         _add_languages(report, figures[Part.LANGUAGES])
+    if Part.CLONES in figures:
+        _add_clones(report, figures[Part.CLONES])
     if Part.TURNS in figures:
         _add_turns(report, figures[Part.TURNS])
     return report
@@ -144,6 +155,18 @@ def _add_languages(report: Report, languages: Figures) -> None:
     report.notes.append(
         f"Other languages, {languages['at']}: {languages['sentences']} sentences in seven languages, as words or, in "
         "Hindi, Japanese and Mandarin, as characters."
+    )
+
+
+def _add_clones(report: Report, clones: Figures) -> None:
+    voices = clones["voices"]
+    furthest = min(voices, key=lambda voice: float(voices[voice]["likeness"]))
+    report.notes.append(
+        f"Cloned voices, {clones['at']}: {clones['sentences']} sentences by the clones of {len(voices)} people, "
+        f"svc-turbo beside SVC_ENGINE=kokoro. Likeness {clones['likeness']:.3f}, lowest "
+        f"{voices[furthest]['likeness']:.3f} ({furthest}); DistillMOS {clones['turbo_mos']:.3f} and "
+        f"{clones['teacher_mos']:.3f}; words heard wrong {clones['turbo_errors']:.1%} and "
+        f"{clones['teacher_errors']:.1%}."
     )
 
 

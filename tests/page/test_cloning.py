@@ -16,7 +16,6 @@ from tests.clients.conftest import decoded, serving, wait_until_ready
 from tests.cloning.recordings import RATE, encoded, noise
 from tests.page.conftest import Open, Serve, launched, until
 
-
 _LISTENS_SLOWLY = """() => {
   const decode = OfflineAudioContext.prototype.decodeAudioData;
   OfflineAudioContext.prototype.decodeAudioData = async function (...given) {

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.realtime.conftest import Frame, Running, audio, told
+from tests.realtime.conftest import Caller, Frame, Running, audio, told
 
 STORY = "Once, long ago, a fox paid $5 for a hat. It was too small, because foxes have large ears. The end."
 START = {"text": " "}
@@ -85,18 +85,14 @@ def test_settings_and_schedule_of_the_first_message_count(service: Running) -> N
 
 @pytest.mark.parametrize("config", ["generation_config", "generator_config"])
 def test_a_schedule_makes_speech_begin_sooner_or_later(service: Running, config: str) -> None:
-    def waited_for(schedule: list[int]) -> bool:
-        with service.open("stream-input") as caller:
-            caller.send({"text": " ", config: {"chunk_length_schedule": schedule}})
-            caller.send({"text": "A phrase of thirty letters or so, and something more"})
-            try:
-                caller.socket.recv(timeout=0.7)
-            except TimeoutError:
-                return True
-            return False
+    def asked(caller: Caller, schedule: list[int]) -> Caller:
+        caller.send({"text": " ", config: {"chunk_length_schedule": schedule}})
+        return caller.send({"text": "A phrase of thirty letters or so, and something more"})
 
-    assert not waited_for([5])
-    assert waited_for([500])
+    with service.open("stream-input") as caller:
+        assert audio([asked(caller, [5]).next()])
+    with service.open("stream-input") as caller, pytest.raises(TimeoutError):
+        asked(caller, [500]).socket.recv(timeout=0.7)
 
 
 def test_a_whole_sentence_is_not_waited_with_in_auto_mode(service: Running) -> None:

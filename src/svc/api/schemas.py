@@ -3,7 +3,7 @@
 import math
 from typing import Annotated
 
-from pydantic import BaseModel, BeforeValidator, Field, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 
 from svc.delivery import VoiceSettings
 from svc.text.language import Language
@@ -60,6 +60,8 @@ class VoiceSettingsBody(BaseModel):
 
 class SpeechBody(BaseModel):
     """A text to speak. Fields that are not listed here are accepted and ignored."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"text": "Hello from your own machine."}]})
 
     text: Text = Field(description='What to say. May hold <break time="1s"/> and <phoneme> tags.')
     model_id: ModelName = Field(None, description="Accepted and echoed; one engine speaks every request.")

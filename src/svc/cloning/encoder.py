@@ -22,7 +22,7 @@ from svc.engine.runtime import Runtime
 from svc.errors import EngineUnavailable
 
 NETWORK = "data/voice-encoder.onnx"
-NETWORK_SHA256 = "f8718607a03199e53ebf16ce00699fcb50d46e6cb19dde3f358ebc7b8435cee0"
+NETWORK_SHA256 = "424395efc8a3655660194b020306f6a6820a371ce4fe1bba46fb3901fbdea809"
 
 Array = npt.NDArray[np.float32]
 
