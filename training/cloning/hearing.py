@@ -172,7 +172,7 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=160, help="crops of 2 s in a step, half as many of 4 s")
     parser.add_argument("--rate", type=float, default=2e-3)
     parser.add_argument("--inner", type=float, default=4.0, help="weight of the inner maps")
-    parser.add_argument("--steady", type=float, default=2.0, help="weight of the maps' means over time")
+    parser.add_argument("--steady", type=float, default=1.0, help="weight of the maps' means over time")
     parser.add_argument("--keep", type=float, default=0.998, help="of the running mean, a step")
     parser.add_argument("--clips", type=int, default=None, help="only so many recordings")
     parser.add_argument("--narrow", action="store_const", dest="size", const=NARROW, default={}, help="for rehearsals")
