@@ -12,24 +12,29 @@ from torch import Tensor
 from head import cycles, statistics
 from kokoro import FRAME, STYLE, Kokoro
 
-VOICES = 54
+VOICES, LAYERS = 54, 11
 LONGEST = 480
 """Most duration frames (25 ms each) in a clip; longer texts are passed over."""
 
 
-def _upright(axes: Tensor) -> Tensor:
-    """Each axis with its largest component positive: which of the two directions a library finds is its own affair.
+@dataclass
+class Drawn:
+    """Voices to speak with."""
 
-    What learns coordinates on these axes on one machine is exported on another.
-    """
-    return axes * axes.gather(1, axes.abs().argmax(dim=1, keepdim=True)).sign()
+    style: Tensor  # [B, 256]
+    layers: Tensor  # [B, 11, 128]: how far the timbre of each norm, and of the vocoder, strays
+    pitch_scale: Tensor  # [B]
 
 
 class Styles:
-    """Draws styles: built-in voices, mixtures, and points off them, where cloned voices lie."""
+    """Draws styles: built-in voices, mixtures, points off them, and clones of real speakers if there are any.
 
-    def __init__(self, tables: Tensor) -> None:
+    `clones` are voice parameters of many speakers: timbre and melody [N, 128], layers [N, 11, 128], pitch_scale [N].
+    """
+
+    def __init__(self, tables: Tensor, clones: dict[str, Tensor] | None = None) -> None:
         self.tables = tables  # [54, 510, 256]
+        self.clones = clones
         self.centre = tables.mean(dim=0)
         offsets = (tables[:, 60:120] - self.centre[60:120]).mean(dim=1)
         self.axes, self.spreads = [], []
@@ -53,7 +58,24 @@ class Styles:
         ]
         return self.centre[tokens] + torch.cat(halves, dim=1)
 
-    def draw(self, tokens: int, count: int) -> Tensor:
+    def draw(self, tokens: int, count: int) -> Drawn:
+        """A third of them clones, where there are any; a few of the others at another pitch."""
+        device = self.tables.device
+        cloned = count // 3 if self.clones else 0
+        style = self._plain(tokens, count - cloned)
+        layers = torch.zeros(len(style), LAYERS, STYLE, device=device)
+        scale = torch.exp((torch.rand(len(style), device=device) - 0.5) * 0.5)
+        scale = torch.where(torch.rand(len(style), device=device) < 0.7, 1.0, scale)
+        if not self.clones:
+            return Drawn(style, layers, scale)
+        chosen = torch.randint(len(self.clones["pitch_scale"]), (cloned,))
+        timbre, melody, strayed, pitch = (
+            self.clones[name][chosen].to(device).float() for name in ("timbre", "melody", "layers", "pitch_scale")
+        )
+        style = torch.cat([style, self.centre[tokens] + torch.cat([timbre, melody], dim=1)])
+        return Drawn(style, torch.cat([layers, strayed]), torch.cat([scale, pitch]))
+
+    def _plain(self, tokens: int, count: int) -> Tensor:
         """Half built-in voices, a quarter mixtures, a quarter around and beyond them."""
         quarter = count // 4
         eighth = quarter // 2
@@ -67,6 +89,11 @@ class Styles:
             self.cloud(tokens, quarter - eighth, random.uniform(0.7, 1.4)),
         ]
         return torch.cat(drawn)
+
+
+def _upright(axes: Tensor) -> Tensor:
+    """Each axis with its largest component positive: libraries do not agree on the signs."""
+    return axes * axes.gather(1, axes.abs().argmax(dim=1, keepdim=True)).sign()
 
 
 @dataclass
@@ -121,14 +148,15 @@ def make(teacher: Kokoro, styles: Styles, texts: list[list[int]], seconds: float
     for ids in texts:
         if time.monotonic() - began > seconds:
             break
-        style = styles.draw(len(ids), batch)
-        scale = torch.exp((torch.rand(batch, device=device) - 0.5) * 0.5)
-        scale = torch.where(torch.rand(batch, device=device) < 0.7, 1.0, scale)
+        drawn = styles.draw(len(ids), batch)
         tokens = torch.tensor([[0, *ids, 0]], device=device)
-        features, f0, _ = teacher.front(tokens, style, random.uniform(0.7, 1.3), scale)
+        features, f0, _ = teacher.front(
+            tokens, drawn.style, random.uniform(0.7, 1.3), drawn.pitch_scale, drawn.layers[:, :-1]
+        )
         if len(f0[0]) > 2 * LONGEST:
             continue
-        wave = teacher.decoder.generator(features, f0, style[:, :STYLE])
+        timbre = drawn.style[:, :STYLE] + drawn.layers[:, -1]
+        wave = teacher.decoder.generator(features, f0, timbre)
         good = (wave.abs().amax(dim=1) < 2.0).nonzero().squeeze(1)
         made = {
             "features": features.transpose(1, 2).half()[good].flatten(0, 1),
@@ -136,7 +164,7 @@ def make(teacher: Kokoro, styles: Styles, texts: list[list[int]], seconds: float
             "f0": f0[good].flatten(),
             "phase": cycles(f0)[good].flatten(),
             "clip": torch.arange(clips, clips + len(good), device=device).repeat_interleave(f0.shape[1]),
-            "style": style[good, :STYLE],
+            "style": timbre[good],
             "stats": statistics(features)[good],
         }
         clips += len(good)

@@ -290,10 +290,18 @@ class Kokoro(nn.Module):
         self.text_encoder = TextEncoder()
         self.decoder = Decoder()
 
-    def front(self, ids: Tensor, style: Tensor, speed: float = 1.0, f0_scale: Tensor | None = None) -> tuple:
+    def front(
+        self,
+        ids: Tensor,
+        style: Tensor,
+        speed: float = 1.0,
+        f0_scale: Tensor | None = None,
+        layers: Tensor | None = None,
+    ) -> tuple:
         """Features, F0 and durations of one phoneme string in a batch of styles [B, 256].
 
-        The batch shares the mean of its predicted durations, so that its items have one length.
+        The batch shares the mean of its predicted durations, so that its items have one length. `layers` [B, 10, 128]
+        are added to the timbre of each norm.
         """
         prosody = style[:, STYLE:]
         encoded = self.predictor.text_encoder(self.bert_encoder(self.bert(ids)).expand(len(style), -1, -1), prosody)
@@ -303,7 +311,8 @@ class Kokoro(nn.Module):
         if f0_scale is not None:
             f0 = f0 * f0_scale[:, None]
         text = self.text_encoder(ids)[:, :, index].expand(len(style), -1, -1)
-        return self.decoder.features(text, f0, energy, style[:, :STYLE]), f0, frames
+        timbre = style[:, :STYLE] if layers is None else style[:, None, :STYLE] + layers
+        return self.decoder.features(text, f0, energy, timbre), f0, frames
 
     def forward(self, ids: Tensor, style: Tensor, speed: float = 1.0) -> Tensor:
         features, f0, _ = self.front(ids, style, speed)

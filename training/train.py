@@ -223,7 +223,8 @@ class Log:
 def make_banks(args: argparse.Namespace, device: torch.device) -> tuple[banks.Bank, banks.Bank]:
     """The training bank and the held-out one, which is the same for every seed."""
     teacher = port.load(args.teacher).to(device)
-    styles = banks.Styles(voices.unpack(args.voices, device))
+    clones = torch.load(args.clones) if args.clones else None
+    styles = banks.Styles(voices.unpack(args.voices, device), clones)
     everything = banks.texts(args.corpus, seed=0)
     held_out_texts, texts = everything[:HELD_OUT], everything[HELD_OUT:]
     seed(1)
@@ -258,6 +259,7 @@ def main() -> None:
     for name in ("teacher", "voices", "corpus", "out"):
         parser.add_argument(f"--{name}", type=Path, required=True)
     parser.add_argument("--resume", type=Path, help="a folder with head.pt or head.onnx, and judges.pt")
+    parser.add_argument("--clones", type=Path, help="parameters of cloned voices, a third of the data then")
     parser.add_argument("--seconds", type=float, default=1400, help="of training, the making of data not counted")
     parser.add_argument("--spectral-seconds", type=float, default=180)
     parser.add_argument("--start", type=float, default=0.0, help="where on the learning rate's cosine to begin")

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-ROWS, STYLE, RANK = 510, 256, 8
+COUNT, ROWS, STYLE, RANK = 54, 510, 256, 8
 
 
 def pack(tables: Tensor) -> dict[str, Tensor]:

@@ -1,11 +1,10 @@
 """Exports an encoder to ONNX and checks it against torch.
 
-python -m cloning.export run/best.pt voices.pt voice-encoder.onnx
+python -m cloning.export run/best.pt voice-encoder.onnx
 """
 
 import argparse
 import json
-from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -15,10 +14,8 @@ import torch
 from onnx import helper
 from torch import Tensor, nn
 
-import voices
 from cloning import encoder as encoders
 from cloning.sound import BANDS
-from cloning.speech import Axes
 from export import halve
 
 OUTPUTS = ("timbre", "melody", "layers", "log_pitch_scale", "embedding")
@@ -27,18 +24,18 @@ OUTPUTS = ("timbre", "melody", "layers", "log_pitch_scale", "embedding")
 class Exported(nn.Module):
     """From a clip's features to what the product keeps of a voice."""
 
-    def __init__(self, encoder: encoders.Encoder, axes: Axes) -> None:
+    def __init__(self, encoder: encoders.Encoder) -> None:
         super().__init__()
-        self.encoder, self.axes = encoder, axes
+        self.encoder = encoder
 
     def forward(self, mel: Tensor, pitch: Tensor) -> tuple[Tensor, ...]:
         heard, guess = self.encoder(mel, pitch)
-        voice = self.axes.voice(guess)
+        voice = self.encoder.axes.voice(guess)
         embedding = torch.cat([heard.eres2net, heard.campplus], dim=1)
         return voice.timbre, voice.melody, voice.layers, torch.log(voice.pitch_scale), embedding
 
 
-def export(model: Exported, path: Path, size: encoders.EncoderSize) -> None:
+def export(model: Exported, path: Path) -> None:
     torch.onnx.export(
         model,
         (torch.randn(1, 500, BANDS), torch.tensor([[5.0, 0.1, 0.5]])),
@@ -51,20 +48,19 @@ def export(model: Exported, path: Path, size: encoders.EncoderSize) -> None:
     )
     stored = onnx.load(path)
     halve(stored)
-    helper.set_model_props(stored, {"size": json.dumps(asdict(size))})
+    helper.set_model_props(stored, {"size": json.dumps(model.encoder.size)})
     onnx.checker.check_model(stored)
     onnx.save(stored, path)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name in ("encoder", "voices", "onnx"):
+    for name in ("encoder", "onnx"):
         parser.add_argument(name, type=Path)
     args = parser.parse_args()
     encoder = encoders.load(args.encoder)
-    axes = Axes(voices.unpack(args.voices))
-    model = Exported(encoder, axes).eval()
-    export(model, args.onnx, encoder.size)
+    model = Exported(encoder).eval()
+    export(model, args.onnx)
     session = onnxruntime.InferenceSession(args.onnx)
     worst = 0.0
     for frames in (57, 500, 1999):

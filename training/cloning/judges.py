@@ -22,37 +22,34 @@ MOS_SAMPLES = 122_880
 
 
 def quick(wave: Tensor) -> torch.autocast:
-    """bf16 where a gradient is wanted: it is twice as fast and good enough for that; measures are taken in fp32."""
-    training = torch.is_grad_enabled() and wave.requires_grad
-    return torch.autocast(wave.device.type, torch.bfloat16, enabled=training and wave.device.type == "cuda")
+    """bf16 where a gradient is wanted or the caller works in it: twice as fast; measures are taken in fp32."""
+    wanted = torch.is_autocast_enabled() or (torch.is_grad_enabled() and wave.requires_grad)
+    return torch.autocast(wave.device.type, torch.bfloat16, enabled=wanted and wave.device.type == "cuda")
 
 
 class Speaker(nn.Module):
-    """A speaker network with its frame-wise contributions to the embedding."""
+    """A speaker network, and the maps that some of its modules make."""
 
-    def __init__(self, network: nn.Module, before_pooling: nn.Module, last: nn.Linear | nn.Conv1d) -> None:
+    def __init__(self, network: nn.Module, places: list[nn.Module]) -> None:
         super().__init__()
         self.network = network
-        self._frames: Tensor | None = None
-        before_pooling.register_forward_pre_hook(self._keep)
-        weight = last.weight.detach().flatten(1)
-        self.register_buffer("mean_weight", weight[:, : weight.shape[1] // 2].clone(), persistent=False)
+        self._maps: list[Tensor] = []
+        for module in places:
+            module.register_forward_hook(self._keep)
 
-    def _keep(self, _: nn.Module, inputs: tuple[Tensor, ...]) -> None:
-        self._frames = inputs[0]
+    def _keep(self, _module: nn.Module, _inputs: tuple[Tensor, ...], output: Tensor) -> None:
+        self._maps.append(output)
 
     def forward(self, wave: Tensor) -> Tensor:
         """16 kHz [B, samples] → unit embeddings [B, 192]"""
+        return self.with_maps(wave)[0]
+
+    def with_maps(self, wave: Tensor) -> tuple[Tensor, list[Tensor]]:
+        self._maps = []
         with quick(wave):
             embedding = self.network(fbank(wave)).flatten(1)
-        return F.normalize(embedding.float(), dim=1)
-
-    def with_frames(self, wave: Tensor) -> tuple[Tensor, Tensor]:
-        """Also [B, frames, 192]: what each stretch of sound adds to the mean that the embedding is made of."""
-        embedding = self(wave)
-        frames = self._frames
-        assert frames is not None
-        return embedding, frames.float().flatten(1, -2).transpose(1, 2) @ self.mean_weight.T
+        maps, self._maps = self._maps, []
+        return F.normalize(embedding.float(), dim=1), maps
 
 
 class Resemblyzer(nn.Module):
@@ -79,18 +76,35 @@ class Resemblyzer(nn.Module):
         return F.normalize(embedded.unflatten(0, windows.shape[:2]).mean(dim=1), dim=1)
 
 
-class Judges(nn.Module):
+class Networks(nn.Module):
+    """The two speaker networks that the ear learns from."""
+
     def __init__(self, folder: Path) -> None:
         super().__init__()
         sys.path.insert(0, str(folder))
-        from distillmos.sqa import ConvTransformerSQAModel
         from speakerlab.models.campplus.DTDNN import CAMPPlus
         from speakerlab.models.eres2net.ERes2Net import ERes2Net
 
         eres2net = _filled(ERes2Net(feat_dim=80, embedding_size=192), folder / "eres2net.pt")
         campplus = _filled(CAMPPlus(feat_dim=80, embedding_size=192), folder / "campplus.pt")
-        self.eres2net = Speaker(eres2net, eres2net.pool, eres2net.seg_1)
-        self.campplus = Speaker(campplus, campplus.xvector.stats, campplus.xvector.dense.linear)
+        fused = [eres2net.fuse_mode12, eres2net.fuse_mode123, eres2net.fuse_mode1234]
+        layers = campplus.xvector
+        self.eres2net = Speaker(eres2net, fused)
+        self.campplus = Speaker(campplus, [campplus.head, layers.transit1, layers.transit2, layers.out_nonlinear])
+        self.eval().requires_grad_(False)
+
+    def embedding(self, wave: Tensor) -> Tensor:
+        """Both embeddings side by side. [B, samples] → [B, 384]"""
+        return torch.cat([self.eres2net(wave), self.campplus(wave)], dim=1)
+
+
+class Judges(Networks):
+    """Also Resemblyzer and DistillMOS."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        from distillmos.sqa import ConvTransformerSQAModel
+
         self.resemblyzer = _filled(Resemblyzer(), folder / "resemblyzer.pt")
         self.distillmos = _filled(ConvTransformerSQAModel(load_weights=False), folder / "distillmos.pt")
         self.eval().requires_grad_(False)

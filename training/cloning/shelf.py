@@ -1,37 +1,34 @@
-"""Clips on the card, real and spoken by random voices, with what the speaker networks say about them."""
+"""Speakers that the mapper learns from, real, disguised and made up, with what the speaker networks say about them."""
 
 import random
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import torch
 import torch.nn.functional as F
-import torchaudio
 from torch import Tensor
 
-from cloning.encoder import EMBEDDING, LAYERS, STYLE, Guess, balance
-from cloning.judges import Judges
-from cloning.sound import HOP, WINDOW, level, log_mel, pitch
+from cloning.disguise import stretched, with_formants
+from cloning.ear import EMBEDDING, balance
+from cloning.judges import Networks
+from cloning.mapper import AXES, LAYERS, STYLE, Guess
+from cloning.sound import RATE, level, log_mel, pitch
 from cloning.speakers import Clip
 from cloning.speech import Speech
 
-STRETCHES = (87, 92, 100, 105, 110, 117)
-"""Per cent by which a recording is played faster: each makes another speaker of it."""
-CELL = 8 * HOP
-"""Samples (80 ms) for one vector of frame-wise targets."""
+DISGUISES = ((1, 1), (0.88, 1), (0.94, 1), (1.06, 1), (1.12, 1), (1, 0.9), (1, 1.1), (0.92, 1.08), (1.08, 0.92))
+"""How much faster, and the formants' factor: each makes another speaker of a recording."""
+LONGEST = 10 * RATE
 
 
 @dataclass
 class Shelf:
-    """Clips laid end to end, in cells of 80 ms; `speaker` rows are those of `wanted`."""
+    """One row a clip; `speaker` numbers the people."""
 
-    wave: Tensor  # [cells, 1280], fp16
-    frames: Tensor  # [cells, 384], fp16
-    first: Tensor  # [clips]: the first cell
-    cells: Tensor  # [clips]
     embedding: Tensor  # [clips, 384]
     pitch: Tensor  # [clips, 3]
     colour: Tensor  # [clips, 80]
-    balance: Tensor  # [clips, 80], as the encoder takes it
+    balance: Tensor  # [clips, 80], as the mapper takes it
     speaker: Tensor  # [clips]
     axes: Tensor  # [clips, 106]; NaN where the clip is a recording
     log_pitch_scale: Tensor  # [clips]
@@ -40,21 +37,10 @@ class Shelf:
     def recorded(self) -> Tensor:
         return self.axes[:, 0].isnan()
 
-    def crop(self, clip: Tensor, cells: int) -> tuple[Tensor, Tensor]:
-        """Stretches of clips, short clips repeated: [B, samples] and the frame-wise targets [B, cells, 384]."""
-        length = self.cells[clip]
-        room = (length - cells).clamp(min=0)
-        start = (torch.rand(len(clip), device=clip.device) * (room + 1)).long()
-        place = (start[:, None] + torch.arange(cells + 1, device=clip.device)) % length[:, None] + self.first[
-            clip, None
-        ]
-        wave = self.wave[place].float().flatten(1)[:, : cells * CELL + WINDOW - HOP]
-        return wave, self.frames[place[:, :-1]].float()
-
     def speakers(self) -> tuple[Tensor, Tensor]:
         """Mean embeddings and mean log pitch of each speaker."""
         count = int(self.speaker.max()) + 1
-        sums = torch.zeros(count, self.embedding.shape[1] + 1, device=self.wave.device)
+        sums = torch.zeros(count, self.embedding.shape[1] + 1, device=self.embedding.device)
         sums.index_add_(0, self.speaker, torch.cat([self.embedding, self.pitch[:, :1]], dim=1))
         mean = sums / torch.bincount(self.speaker, minlength=count)[:, None].clamp(min=1)
         return unit_halves(mean[:, :-1]), mean[:, -1]
@@ -77,26 +63,19 @@ def colour(mel: Tensor) -> Tensor:
 class Filling:
     """A shelf while clips are put on it."""
 
-    judges: Judges
+    networks: Networks
     parts: dict[str, list[Tensor]] = field(default_factory=dict)
-    cells: int = 0
     speakers: int = 0
 
     @torch.no_grad()
     def put(self, wave: Tensor, speaker: Tensor, axes: Tensor, log_pitch_scale: Tensor) -> None:
         """Clips of one length, [B, samples]."""
-        count = (wave.shape[1] - WINDOW + HOP) // CELL
-        wave = level(wave)[:, : count * CELL + WINDOW - HOP]
-        eres2net, frames_e = self.judges.eres2net.with_frames(wave)
-        campplus, frames_c = self.judges.campplus.with_frames(wave)
-        frames_c = F.adaptive_avg_pool1d(frames_c.transpose(1, 2), count).transpose(1, 2)
-        batch, mel = len(wave), log_mel(wave)
+        wave = level(wave)
+        with torch.autocast(wave.device.type, torch.bfloat16, enabled=wave.device.type == "cuda"):
+            embedding = self.networks.embedding(wave)
+        mel = log_mel(wave)
         made = {
-            "wave": wave[:, : count * CELL].half().view(-1, CELL),
-            "frames": torch.cat([frames_e[:, :count], frames_c], dim=2).half().flatten(0, 1),
-            "first": self.cells + count * torch.arange(batch, device=wave.device),
-            "cells": torch.full((batch,), count, device=wave.device),
-            "embedding": torch.cat([eres2net, campplus], dim=1),
+            "embedding": embedding,
             "pitch": pitch(wave),
             "colour": colour(mel),
             "balance": balance(mel),
@@ -104,36 +83,41 @@ class Filling:
             "axes": axes,
             "log_pitch_scale": log_pitch_scale,
         }
-        self.cells += count * batch
         self.speakers = max(self.speakers, int(speaker.max()) + 1)
         for name, value in made.items():
             self.parts.setdefault(name, []).append(value)
 
     def recordings(self, clips: list[Clip], device: torch.device, batch: int = 32) -> None:
-        """Every clip at every stretch; clips of about one length together, cut to the shortest."""
+        """Each in all disguises."""
         number = {name: i for i, name in enumerate(sorted({clip.speaker for clip in clips}))}
-        base = self.speakers
-        ordered = sorted(clips, key=lambda clip: len(clip.wave))
+        base, ordered = self.speakers, sorted(clips, key=lambda clip: len(clip.wave))
         for begin in range(0, len(ordered), batch):
             some = ordered[begin : begin + batch]
-            length = len(some[0].wave)
+            length = min(LONGEST, len(some[0].wave))
             wave = torch.stack([clip.wave[:length] for clip in some]).to(device)
             who = torch.tensor([number[clip.speaker] for clip in some], device=device)
-            unknown = torch.full((len(some), 106), torch.nan, device=device)
-            for i, stretch in enumerate(STRETCHES):
-                played = wave if stretch == 100 else torchaudio.functional.resample(wave, stretch, 100)
+            unknown = torch.full((len(some), AXES), torch.nan, device=device)
+            for i, (pace, formants) in enumerate(DISGUISES):
+                played = wave if pace == 1 else stretched(wave, round(length / pace))
+                if formants != 1:
+                    played = with_formants(played, torch.full((len(some),), formants, device=device))
                 self.put(played, base + i * len(number) + who, unknown, unknown[:, 0])
 
-    @torch.no_grad()
-    def random_voices(self, speech: Speech, texts: list[list[int]], batch: int = 48) -> None:
-        for ids in texts:
-            guess = random_guess(speech, batch)
-            wave, _ = speech(ids, speech.axes.voice(guess))
-            who = self.speakers + torch.arange(batch, device=wave.device)
-            self.put(wave, who, guess.axes, guess.log_pitch_scale)
+    def voices(self, wave: Tensor, guess: Guess) -> None:
+        """Random voices: each is a speaker of one clip."""
+        who = self.speakers + torch.arange(len(wave), device=wave.device)
+        self.put(wave, who, guess.axes, guess.log_pitch_scale)
 
     def done(self) -> Shelf:
         return Shelf(**{name: torch.cat(values) for name, values in self.parts.items()})
+
+
+@torch.no_grad()
+def random_voices(speech: Speech, texts: list[list[int]], batch: int) -> Iterator[tuple[Tensor, Guess]]:
+    """Each text spoken by other voices."""
+    for ids in texts:
+        guess = random_guess(speech, batch)
+        yield speech(ids, speech.axes.voice(guess), random.randrange(batch)).wave, guess
 
 
 def random_guess(speech: Speech, count: int) -> Guess:
@@ -146,7 +130,7 @@ def random_guess(speech: Speech, count: int) -> Guess:
         weight = torch.rand(order.shape, device=device).clamp(min=1e-6).log().neg()
         halves.append((weight / weight.sum(dim=1, keepdim=True))[..., None].mul(half[order]).sum(dim=1))
     mixed = speech.axes.coordinates(torch.cat(halves, dim=1)) * random.uniform(1.0, 1.7)
-    cloud = torch.randn(count, 106, device=device) * random.uniform(0.7, 1.3)
+    cloud = torch.randn(count, AXES, device=device) * random.uniform(0.7, 1.3)
     axes = torch.where(torch.rand(count, 1, device=device) < 0.5, mixed, cloud)
     scale = (torch.rand(count, device=device) - 0.5) * 0.6
     scale = torch.where(torch.rand(count, device=device) < 0.35, scale, 0.0)

@@ -39,7 +39,8 @@ def log_mel(wave: Tensor) -> Tensor:
     frames = frames - frames.mean(dim=2, keepdim=True)
     frames = frames - 0.97 * torch.cat([frames[..., :1], frames[..., :-1]], dim=-1)
     power = torch.fft.rfft(frames * _window(wave.device), N_FFT).abs().square()
-    return torch.log((power @ _filters(wave.device)).clamp(min=1.1920929e-07))
+    with torch.autocast(wave.device.type, enabled=False):  # a logarithm of bf16 would be noise
+        return torch.log((power @ _filters(wave.device)).clamp(min=1.1920929e-07))
 
 
 def fbank(wave: Tensor) -> Tensor:

@@ -11,47 +11,19 @@ import torch
 import torchaudio
 from torch import Tensor, nn
 
-import bank as banks
-from cloning.encoder import LAYERS, STYLE, Guess
+from cloning.axes import Axes, Voice
+from cloning.mapper import LAYERS, STYLE
 from cloning.sound import RATE
 from head import Head, cycles, statistics
 from kokoro import SAMPLE_RATE, Kokoro
 
-STEREOTYPE_ROWS = slice(60, 120)
-"""Rows of the style tables, by number of phonemes, that a voice's offset is read from."""
-
 
 @dataclass
-class Voice:
-    """What the engines read: offsets from the mean voice, a batch of them."""
-
-    timbre: Tensor  # [B, 128]
-    melody: Tensor  # [B, 128]
-    layers: Tensor  # [B, 11, 128]
-    pitch_scale: Tensor  # [B]
-
-
-class Axes(nn.Module):
-    """The principal axes of the built-in voices, each half of the style by itself."""
-
-    def __init__(self, tables: Tensor) -> None:
-        super().__init__()
-        styles = banks.Styles(tables)
-        self.register_buffer("centre", styles.centre)
-        for name, axes, spread in zip(("timbre", "melody"), styles.axes, styles.spreads, strict=True):
-            self.register_buffer(name, axes * spread[:, None])  # [53, 128]
-        offsets = (tables[:, STEREOTYPE_ROWS] - styles.centre[STEREOTYPE_ROWS]).mean(dim=1)
-        self.register_buffer("offsets", offsets)  # [54, 256]
-
-    def voice(self, guess: Guess) -> Voice:
-        timbre, melody = guess.axes.chunk(2, dim=1)
-        scale = torch.exp(guess.log_pitch_scale.clamp(-0.7, 0.7))
-        return Voice(timbre @ self.timbre + guess.timbre, melody @ self.melody + guess.melody, guess.layers, scale)
-
-    def coordinates(self, offsets: Tensor) -> Tensor:
-        """[B, 256] → [B, 106]"""
-        halves = zip(offsets.split(STYLE, dim=1), (self.timbre, self.melody), strict=True)
-        return torch.cat([half @ axes.T / axes.square().sum(dim=1) for half, axes in halves], dim=1)
+class Spoken:
+    wave: Tensor  # [B, samples], 16 kHz
+    f0: Tensor  # [B, frames]
+    symbols: Tensor  # [frames / 2]: the phoneme of every 25 ms
+    pace: Tensor  # [B]: log of how long the voice would take for the text by itself, the mean voice taking 0
 
 
 class Speech(nn.Module):
@@ -60,19 +32,23 @@ class Speech(nn.Module):
         self.kokoro, self.head, self.axes = kokoro, head, axes
         self.requires_grad_(False)
 
-    def forward(self, ids: list[int], voice: Voice) -> tuple[Tensor, Tensor]:
-        """The phonemes in each of the voices: 16 kHz [B, samples], and the pitch [B, frames]."""
-        device = voice.timbre.device
+    def forward(self, ids: list[int], voice: Voice, leader: int = 0) -> Spoken:
+        """The phonemes in each of the voices, at the rhythm of the leader's: sounds of one length are fastest.
+
+        A single voice speaks as it does in the product.
+        """
+        device, predictor = voice.timbre.device, self.kokoro.predictor
         tokens = torch.tensor([[0, *ids, 0]], device=device)
         centre = self.axes.centre[len(ids) - 1]
         timbre, melody = centre[:STYLE] + voice.timbre, centre[STYLE:] + voice.melody
         layers = timbre[:, None] + voice.layers
-        predictor = self.kokoro.predictor
-        words = self.kokoro.bert_encoder(self.kokoro.bert(tokens)).expand(len(timbre), -1, -1)
-        encoded = predictor.text_encoder(words, melody)
-        frames = torch.round(predictor.durations(encoded.detach()).mean(dim=0)).clamp(min=1).long()
+        words = self.kokoro.bert_encoder(self.kokoro.bert(tokens)).expand(len(timbre) + 1, -1, -1)
+        encoded = predictor.text_encoder(words, torch.cat([melody, centre[None, STYLE:]]))
+        durations = predictor.durations(encoded)
+        length = durations.sum(dim=1).log()
+        frames = torch.round(durations[leader].detach()).clamp(min=1).long()
         index = torch.repeat_interleave(torch.arange(len(frames), device=device), frames)
-        f0, energy = predictor.curves(encoded[:, index], melody)
+        f0, energy = predictor.curves(encoded[:-1, index], melody)
         f0 = f0 * voice.pitch_scale[:, None]
         text = self.kokoro.text_encoder(tokens)[:, :, index].expand(len(timbre), -1, -1)
         features = self.kokoro.decoder.features(text, f0, energy, layers[:, : LAYERS - 1])
@@ -80,7 +56,8 @@ class Speech(nn.Module):
         heard = f0.detach()
         start = torch.zeros(len(timbre), dtype=torch.long, device=device)
         wave = self.head(features, heard, cycles(heard), layers[:, -1], statistics(features), start)
-        return torchaudio.functional.resample(wave, SAMPLE_RATE, RATE), f0
+        wave = torchaudio.functional.resample(wave, SAMPLE_RATE, RATE)
+        return Spoken(wave, f0, tokens[0, index], length[:-1] - length[-1].detach())
 
 
 def median_pitch(f0: Tensor) -> Tensor:

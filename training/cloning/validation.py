@@ -1,44 +1,58 @@
-"""How well voices are cloned whose speakers training never heard, on texts that it never spoke."""
+"""How well voices are cloned whose speakers training never heard, on texts that it never spoke.
+
+Each clone speaks alone, with its own durations, as in the product.
+"""
 
 import json
-from dataclasses import asdict, dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
-from cloning.encoder import Encoder, Guess, Heard, balance
+from cloning.ear import balance
+from cloning.encoder import Encoder
 from cloning.judges import Judges
+from cloning.lessons import told
+from cloning.listener import Listener
+from cloning.mapper import LAYERS, STYLE, Guess
 from cloning.sound import level, log_mel, pitch
 from cloning.speakers import Clip
 from cloning.speech import Speech
 
+Judge = Callable[[Tensor], Tensor]
+
 
 @dataclass(frozen=True)
 class Scores:
+    """Means over speakers and texts."""
+
     eres2net: float
     campplus: float
     resemblyzer: float
     identified: float
     naturalness: float
+    words: float
+    """The share of phonemes that the listener hears right."""
+    pace: float
+    """How much slower or faster than the mean voice, in the logarithm."""
     pitch_error: float
-    trunk: float
-    """Cosine of the trunk's idea of ERes2Net's embedding to the real one."""
-    told: float
-    """`eres2net` if the mapper is given the two networks' own embeddings (one text)."""
 
     @property
     def total(self) -> float:
-        return self.eres2net + self.resemblyzer
+        return self.eres2net + self.resemblyzer + self.words
 
     def __str__(self) -> str:
-        return "validation  " + "  ".join(f"{name} {value:.3f}" for name, value in asdict(self).items())
+        return "  ".join(f"{f.name} {getattr(self, f.name):.3f}" for f in fields(self))
 
 
 class Validation:
     """The longest clip of a speaker is the reference; the others are what the clone is compared with."""
 
     TEXTS = 2
+    OTHERS = 3
 
     @torch.no_grad()
     def __init__(
@@ -46,87 +60,95 @@ class Validation:
         clips: list[Clip],
         judges: Judges,
         speech: Speech,
+        listener: Listener,
         texts: list[list[int]],
         device: torch.device,
         count: int | None = None,
     ) -> None:
-        self.judges, self.speech, self.texts = judges, speech, texts[: self.TEXTS]
-        by_speaker: dict[str, list[Tensor]] = {}
-        for clip in clips:
-            by_speaker.setdefault(clip.speaker, []).append(level(clip.wave[None].to(device)))
-        self.names = sorted(by_speaker)[:count]
-        self.references, self.others = [], []
-        for name in self.names:
-            ordered = sorted(by_speaker[name], key=lambda wave: wave.shape[1])
-            self.references.append(ordered[-1])
-            self.others.append([self.embed(wave) for wave in ordered[:-1][-3:]])
-        self.own = torch.cat([judges.eres2net(wave) for wave in self.references])
-        self.own_campplus = torch.cat([judges.campplus(wave) for wave in self.references])
-        self.pitches = torch.cat([pitch(wave) for wave in self.references])
-        self.rows: list[dict[str, float]] = []
-
-    def embed(self, wave: Tensor) -> dict[str, Tensor]:
-        judges = self.judges
-        return {
-            "eres2net": judges.eres2net(wave),
-            "campplus": judges.campplus(wave),
-            "resemblyzer": judges.resemblyzer(wave),
+        self.judges, self.speech, self.listener, self.texts = judges, speech, listener, texts[: self.TEXTS]
+        self.by_name: dict[str, Judge] = {
+            name: getattr(judges, name) for name in ("eres2net", "campplus", "resemblyzer")
         }
+        waves: dict[str, list[Tensor]] = {}
+        for clip in clips:
+            waves.setdefault(clip.speaker, []).append(level(clip.wave[None].to(device)))
+        self.names = sorted(waves)[:count]
+        ordered = [sorted(waves[name], key=lambda wave: wave.shape[1]) for name in self.names]
+        self.references = [each[-1] for each in ordered]
+        self.others = {
+            name: [torch.cat([judge(wave) for wave in each[:-1][-self.OTHERS :]]) for each in ordered]
+            for name, judge in self.by_name.items()
+        }
+        self.own = torch.cat([judges.embedding(wave) for wave in self.references])
+        self.pitches = torch.cat([pitch(wave) for wave in self.references])
+        self.balances = torch.cat([balance(log_mel(wave)) for wave in self.references])
+        self.rows: list[dict[str, float | str]] = []
+        self.plain_loss, self.plainly = self._built_in_voices()
+
+    def _built_in_voices(self) -> tuple[float, str]:
+        """What the listener makes of the built-in voices: its mean loss, and the share of right phonemes in words."""
+        axes = self.speech.axes.coordinates(self.speech.axes.offsets)
+        count, device = len(axes), axes.device
+        nothing = torch.zeros(count, STYLE, device=device)
+        layers = torch.zeros(count, LAYERS, STYLE, device=device)
+        plain = Guess(axes, nothing, nothing, layers, torch.zeros(count, device=device))
+        loss, right = self.listener(self.speech(self.texts[0], self.speech.axes.voice(plain)))
+        return float(loss.mean()), f"{float(right.mean()):.1%}"
 
     @torch.no_grad()
     def __call__(self, encoder: Encoder) -> Scores:
-        heard = [encoder(log_mel(wave), pitch(wave)) for wave in self.references]
-        trunk = torch.cat([h.eres2net for h, _ in heard])
-        guesses = [guess for _, guess in heard]
-        guess = Guess(**{name: torch.cat([getattr(g, name) for g in guesses]) for name in Guess.__annotations__})
-        return self.score(guess, float((trunk * self.own).sum(dim=1).mean()), self.told(encoder))
-
-    def told(self, encoder: Encoder) -> float:
-        mels = [log_mel(wave) for wave in self.references]
-        heard = Heard(self.own, self.own_campplus, self.own, torch.cat([balance(mel) for mel in mels]))
-        guess = encoder.mapper(encoder.mapper.inputs(heard, self.pitches))
-        wave, _ = self.speech(self.texts[0], self.speech.axes.voice(guess))
-        return float(torch.stack(self.likeness("eres2net", self.judges.eres2net(wave))).mean())
-
-    def likeness(self, name: str, embedding: Tensor) -> list[Tensor]:
-        """To each speaker's other clips, on average."""
-        return [
-            torch.stack([embedding[i] @ other[name][0] for other in others]).mean()
-            for i, others in enumerate(self.others)
-        ]
+        """Of the voices that the encoder hears in the references."""
+        guesses = [encoder(log_mel(wave), pitch(wave))[1] for wave in self.references]
+        merged = {name: torch.cat([getattr(guess, name) for guess in guesses]) for name in vars(guesses[0])}
+        return self.score(Guess(**merged))
 
     @torch.no_grad()
-    def score(self, guess: Guess, trunk: float = 0.0, told: float = 0.0) -> Scores:
-        """Of parameters from anywhere, one set a speaker."""
-        voice = self.speech.axes.voice(guess)
-        found: dict[str, list[Tensor]] = {}
-        natural, off, right = [], [], []
+    def told(self, encoder: Encoder) -> Scores:
+        """The same if the mapper is given the networks' own embeddings: what a perfect ear would give."""
+        return self.score(encoder.mapper(told(self.own, self.pitches, self.balances)))
+
+    def _speak(self, guess: Guess, speaker: int) -> list[dict[str, Tensor]]:
+        voice, rows = self.speech.axes.voice(guess[speaker : speaker + 1]), []
         for ids in self.texts:
-            wave, _ = self.speech(ids, voice)
-            mine = self.embed(wave)
-            for name, embedding in mine.items():
-                found.setdefault(name, []).append(torch.stack(self.likeness(name, embedding)))
-            centroids = torch.stack(
-                [torch.cat([o["resemblyzer"] for o in others]).mean(dim=0) for others in self.others]
-            )
-            nearest = (mine["resemblyzer"] @ torch.nn.functional.normalize(centroids, dim=1).T).argmax(dim=1)
-            right.append((nearest == torch.arange(len(nearest), device=nearest.device)).float())
-            natural.append(self.judges.naturalness(wave))
-            off.append((pitch(wave)[:, 0] - self.pitches[:, 0]).abs())
-        mean = {name: torch.stack(values).mean(dim=0) for name, values in found.items()}
-        columns = mean | {"naturalness": torch.stack(natural).mean(dim=0), "identified": torch.stack(right).mean(dim=0)}
-        self.rows = [
-            {"speaker": name, **{key: float(value[i]) for key, value in columns.items()}}
-            for i, name in enumerate(self.names)
-        ]
-        return Scores(
-            *(float(mean[name].mean()) for name in ("eres2net", "campplus", "resemblyzer")),
-            float(columns["identified"].mean()),
-            float(columns["naturalness"].mean()),
-            float(torch.stack(off).mean()),
-            trunk,
-            told,
-        )
+            spoken = self.speech(ids, voice)
+            row = {}
+            for name, judge in self.by_name.items():
+                mine = judge(spoken.wave)[0]
+                row[name] = (self.others[name][speaker] @ mine).mean()
+                if name == "resemblyzer":
+                    row["identified"] = (self._nearest(mine) == speaker).float()
+            row["naturalness"] = self.judges.naturalness(spoken.wave)[0]
+            row["words"] = self.listener(spoken)[1][0]
+            row["pace"] = spoken.pace[0].abs()
+            row["pitch_error"] = (pitch(spoken.wave)[0, 0] - self.pitches[speaker, 0]).abs()
+            rows.append(row)
+        return rows
+
+    def _nearest(self, embedding: Tensor) -> Tensor:
+        centroids = torch.stack([each.mean(dim=0) for each in self.others["resemblyzer"]])
+        return (F.normalize(centroids, dim=1) @ embedding).argmax()
+
+    def score(self, guess: Guess) -> Scores:
+        """Of parameters from anywhere, one set a speaker."""
+        self.rows = []
+        for i, name in enumerate(self.names):
+            rows = self._speak(guess, i)
+            means = {key: float(torch.stack([row[key] for row in rows]).mean()) for key in rows[0]}
+            self.rows.append({"speaker": name, **means})
+        return Scores(**{f.name: sum(row[f.name] for row in self.rows) / len(self.rows) for f in fields(Scores)})
 
     def keep(self, path: Path) -> None:
         path.write_text(json.dumps(self.rows))
+
+    def finish(self, encoder: Encoder, folder: Path) -> None:
+        """A table of how it ended, and the worst speakers."""
+        scores = {"told the networks' embeddings": self.told(encoder), "with the ear": self(encoder)}
+        self.keep(folder / "validation.json")
+        names = [f.name for f in fields(Scores)]
+        print(f"{'':32}" + "".join(f"{name:>13}" for name in names))
+        for label, each in scores.items():
+            print(f"{label:32}" + "".join(f"{getattr(each, name):13.3f}" for name in names))
+        worst = min(self.rows, key=lambda row: row["eres2net"])
+        label = f"worst ({worst['speaker']})"
+        print(f"{label:32}" + "".join(f"{worst[name]:13.3f}" for name in names))
+        print(f"phonemes understood of built-in voices: {self.plainly}", flush=True)

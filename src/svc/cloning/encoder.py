@@ -22,7 +22,7 @@ from svc.engine.runtime import Runtime
 from svc.errors import EngineUnavailable
 
 NETWORK = "data/voice-encoder.onnx"
-NETWORK_SHA256 = "424395efc8a3655660194b020306f6a6820a371ce4fe1bba46fb3901fbdea809"
+NETWORK_SHA256 = "3b89db5a42d64d4abf43e0abe7cfed04e89eae78111442408900328fc790c906"
 
 Array = npt.NDArray[np.float32]
 

@@ -1,0 +1,199 @@
+"""Trains the ear until the time is up.
+
+    python -m cloning.hearing --judges judges --speakers speakers.pt --out ear --seconds 1500
+
+Every clip is cut anew, disguised as somebody else and heard by ERes2Net and CAM++; the ear hears it spoilt, as uploads
+are, and is asked for their inner maps and embeddings. Speech of random voices comes from `--spoken`, a file that the
+training of the mapper writes, as soon as it is there. `--out` gets ear.pt, a running mean of the weights, and
+hearing.pt, from which `--resume` goes on.
+"""
+
+import argparse
+import copy
+import random
+import time
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from cloning import encoder as encoders
+from cloning import speakers
+from cloning.clock import Clock, Notes, parts_of_time, say
+from cloning.damage import damaged
+from cloning.ear import Ear, EarSize
+from cloning.judges import Networks
+from cloning.lecture import Lecture, teach
+from cloning.sound import HOP, RATE, WINDOW, level, log_mel
+from cloning.speakers import Clip
+from cloning.tape import Tape, spliced
+
+LENGTHS = (200, 400)
+"""Frames in a crop: few, since a card is fastest with shapes it knows."""
+GROUPS = 4
+"""Parts of a batch that are disguised each in its own way."""
+LONGEST = 12 * RATE
+
+
+class Exam:
+    """How like the two networks an ear hears people it never learned from."""
+
+    @torch.no_grad()
+    def __init__(self, clips: list[Clip], networks: Networks, device: torch.device) -> None:
+        longest: dict[str, Tensor] = {}
+        for clip in clips:
+            if len(clip.wave) > len(longest.get(clip.speaker, "")):
+                longest[clip.speaker] = clip.wave
+        self.waves = [level(wave[None, :LONGEST].to(device)) for wave in longest.values()]
+        self.wanted = torch.cat([networks.embedding(wave) for wave in self.waves])
+
+    @torch.no_grad()
+    def __call__(self, ear: Ear) -> tuple[float, float]:
+        heard = [ear(log_mel(wave)) for wave in self.waves]
+        own = torch.cat([torch.cat([h.eres2net, h.campplus], dim=1) for h in heard])
+        eres2net, campplus = (own * self.wanted).unflatten(1, (2, -1)).sum(dim=2).mean(dim=0).tolist()
+        return eres2net, campplus
+
+
+class Hearing:
+    def __init__(self, args: argparse.Namespace, device: torch.device) -> None:
+        self.args, self.device = args, device
+        self.networks = Networks(args.judges).to(device, memory_format=torch.channels_last)
+        training, validation = speakers.load(args.speakers)
+        apart, training = speakers.apart(training[: args.clips])
+        self.exams = {
+            name: Exam(clips[: args.clips], self.networks, device)
+            for name, clips in (("apart", apart), ("validation", validation))
+        }
+        self.recorded = Tape.of([clip.wave for clip in training], speakers.chances(training), device)
+        self.spoken: Tape | None = None
+        self.ear = Ear(EarSize(**args.size)).train()
+        self.lecture = Lecture(self.ear).to(device)
+        self.ear.to(device, memory_format=torch.channels_last)
+        if args.resume:
+            saved = torch.load(args.resume / "hearing.pt", map_location=device)
+            self.ear.load_state_dict(encoders.floats(saved["ear"]))
+            self.lecture.load_state_dict(encoders.floats(saved["lecture"]))
+        self.average = copy.deepcopy(self.ear).requires_grad_(False).eval()
+        self.parameters = [*self.ear.parameters(), *self.lecture.parameters()]
+        self.optimiser = torch.optim.AdamW(self.parameters, 0.0, weight_decay=0.02)
+        self.steps = 0
+        self.notes = Notes()
+
+    def look_for_speech(self) -> bool:
+        """Takes the speech of random voices, once it is there."""
+        if self.spoken is None and self.args.spoken and self.args.spoken.exists():
+            waves = list(torch.load(self.args.spoken))
+            self.spoken = Tape.of(waves, [1.0] * len(waves), self.device)
+            return True
+        return False
+
+    def batch(self, count: int, samples: int) -> Tensor:
+        parts = [self.recorded.disguised(count // GROUPS, samples) for _ in range(GROUPS - 1)]
+        last = self.spoken or self.recorded
+        return spliced(torch.cat([*parts, last.disguised(count - (GROUPS - 1) * (count // GROUPS), samples)]), 0.15)
+
+    @torch.no_grad()
+    def rounding(self) -> float:
+        """How like the networks' embeddings in fp32 are those that are taught."""
+        wave = self.recorded.crop(GROUPS, 4 * RATE)
+        alike = teach(self.networks, wave).embedding * self.networks.embedding(wave)
+        return float(alike.unflatten(1, (2, -1)).sum(dim=2).min())
+
+    def step(self, rate: float) -> None:
+        frames = random.choice(LENGTHS)
+        count = max(GROUPS, round(self.args.batch * LENGTHS[0] / frames))
+        with torch.no_grad():
+            wave = self.batch(count, frames * HOP + WINDOW - HOP)
+            mel = log_mel(level(damaged(wave, wave[:8].roll(1, dims=0))))
+        taught = teach(self.networks, wave)
+        if not self.lecture.measured:
+            self.lecture.measure(taught)
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.device.type == "cuda"):
+            heard, maps = self.ear.listen(mel)
+            marks = self.lecture(heard.float(), maps, taught)
+        self.optimiser.param_groups[0]["lr"] = self.args.rate * rate * min(1.0, (self.steps + 1) / 100)
+        self.optimiser.zero_grad()
+        marks.loss(self.args.inner, self.args.steady).backward()
+        torch.nn.utils.clip_grad_norm_(self.parameters, 3.0)
+        self.optimiser.step()
+        self.steps += 1
+        self._remember()
+        self.notes.add(e=marks.likeness_e, c=marks.likeness_c, **marks.unexplained)
+        self.notes.add(**{f"mean {place}": value for place, value in marks.confused.items() if place in ("e3", "c3")})
+
+    @torch.no_grad()
+    def _remember(self) -> None:
+        share = max(1 - self.args.keep, 9 / (self.steps + 9))
+        means, values = self.average.state_dict().values(), self.ear.state_dict().values()
+        pairs = [(mean, value) for mean, value in zip(means, values, strict=True) if mean.is_floating_point()]
+        torch._foreach_lerp_([mean for mean, _ in pairs], [value for _, value in pairs], share)
+
+    def examine(self) -> str:
+        with torch.backends.cudnn.flags(enabled=True, benchmark=False, allow_tf32=True):
+            results = {name: exam(self.average) for name, exam in self.exams.items()}
+        return "  ".join(f"{name} E {e:.3f} C {c:.3f}" for name, (e, c) in results.items())
+
+    def save(self, folder: Path) -> None:
+        encoders.save(self.average, vars(self.average.size), folder / "ear.pt")
+        state = {"ear": self.ear.state_dict(), "lecture": self.lecture.state_dict()}
+        halved = {part: {k: encoders.halved(v) for k, v in weights.items()} for part, weights in state.items()}
+        torch.save(halved, folder / "hearing.new")
+        (folder / "hearing.new").replace(folder / "hearing.pt")
+
+
+def run(hearing: Hearing, args: argparse.Namespace) -> None:
+    clock = Clock(args)
+    report, save, examine = clock.every(15), clock.every(args.save_every), clock.every(args.examine_every)
+    last = (0, time.monotonic())
+    while clock.running:
+        hearing.step(clock.rate)
+        if report():
+            steps, now = hearing.steps, time.monotonic()
+            say(f"{steps:6d}  {(steps - last[0]) / (now - last[1]):.2f}/s  {hearing.notes}")
+            last = (steps, now)
+            if hearing.look_for_speech():
+                say("the speech of random voices is there")
+        if save():
+            hearing.save(args.out)
+        if examine():
+            say(f"  {hearing.examine()}")
+    hearing.save(args.out)
+    say(f"done: {hearing.steps} steps  {hearing.examine()}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name in ("judges", "speakers", "out"):
+        parser.add_argument(f"--{name}", type=Path, required=True)
+    parser.add_argument("--spoken", type=Path, help="a file of speech that may come later")
+    parser.add_argument("--resume", type=Path, help="a folder with hearing.pt")
+    parts_of_time(parser)
+    parser.add_argument("--batch", type=int, default=160, help="crops of 2 s in a step, half as many of 4 s")
+    parser.add_argument("--rate", type=float, default=2e-3)
+    parser.add_argument("--inner", type=float, default=4.0, help="weight of the inner maps")
+    parser.add_argument("--steady", type=float, default=1.0, help="weight of the maps' means over time")
+    parser.add_argument("--keep", type=float, default=0.998, help="of the running mean, a step")
+    parser.add_argument("--clips", type=int, default=None, help="only so many recordings")
+    parser.add_argument("--narrow", action="store_const", dest="size", const=NARROW, default={}, help="for rehearsals")
+    parser.add_argument("--save-every", type=float, default=20)
+    parser.add_argument("--examine-every", type=float, default=60)
+    parser.add_argument("--seed", type=int, default=1)
+    args = parser.parse_args()
+    args.out.mkdir(parents=True, exist_ok=True)
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
+    random.seed(args.seed)
+    torch.manual_seed(args.seed)
+    hearing = Hearing(args, device)
+    say(f"{len(hearing.recorded.wave) / RATE / 3600:.2f} hours in {len(hearing.recorded.first)} recordings")
+    torch.backends.cudnn.benchmark = True
+    say(f"bf16 against fp32: {hearing.rounding():.4f}")
+    run(hearing, args)
+
+
+NARROW = {"maps": (16, 32, 64), "bands": 8, "width": 64, "inner": 32, "layers": (1, 1, 1), "out": 64}
+
+
+if __name__ == "__main__":
+    main()

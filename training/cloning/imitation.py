@@ -1,0 +1,277 @@
+"""Trains the mapper until the time is up, beside the training of the ear.
+
+    python -m cloning.imitation --front front.pt --head head.onnx --voices voices.pt --corpus corpus.json \
+        --judges judges --speakers speakers.pt --ear ear --out run --seconds 1300
+
+A text is spoken with the guessed parameters, and the gradient of the speech's likeness to the speaker, its naturalness
+and its words flows back through our head and Kokoro's front. The people come from a shelf, with the errors of the
+newest ear in `--ear`. First the mapper learns the parameters of random voices from their embeddings.
+
+`--resume FOLDER` goes on from a folder's encoder.pt. `encoder.pt` (a running mean of the weights) and `best.pt` (the
+best on validation speakers) are written to `--out`, the random voices' speech to `--spoken`, for the ear.
+"""
+
+import argparse
+import copy
+import json
+import random
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+import bank as banks
+import export
+import voices
+from cloning import encoder as encoders
+from cloning import listener as listeners
+from cloning import shelf as shelves
+from cloning import speakers
+from cloning.axes import Axes
+from cloning.clock import Clock, Notes, parts_of_time, say
+from cloning.ear import EMBEDDING, Ear
+from cloning.encoder import Encoder
+from cloning.judges import Judges
+from cloning.lessons import Errors, Lesson, Lessons
+from cloning.mapper import Guess, Mapper
+from cloning.shelf import colour
+from cloning.sound import RATE, level, log_mel, pitch
+from cloning.speech import Speech, Spoken, median_pitch, unpack
+from cloning.validation import Validation
+
+HELD_OUT = 40
+"""Texts that validation uses and training never sees."""
+EXCERPT = 3 * RATE
+
+
+@dataclass(frozen=True)
+class Weights:
+    campplus: float = 0.6
+    naturalness: float = 0.15
+    natural_enough: float = 4.6
+    words: float = 0.3
+    pace: float = 1.0
+    pace_room: float = 0.12
+    """By which a voice may be slower or faster than the mean voice, in the logarithm."""
+    axes: float = 0.01
+    free: float = 0.02
+    layers: float = 0.05
+    pitch: float = 3.0
+    colour: float = 0.1
+    known: float = 0.05
+
+
+def excerpt(wave: Tensor) -> Tensor:
+    """Three seconds, the sound repeated if it is shorter: the judges are fastest when all shapes are one."""
+    wave = wave.repeat(1, -(-EXCERPT // wave.shape[1]))
+    start = random.randint(0, wave.shape[1] - EXCERPT)
+    return wave[:, start : start + EXCERPT]
+
+
+class Imitation:
+    def __init__(self, args: argparse.Namespace, device: torch.device) -> None:
+        self.args, self.device, self.weights, self.notes = args, device, Weights(), Notes()
+        self.judges = Judges(args.judges).to(device)
+        resumed = encoders.load(args.resume / "encoder.pt") if args.resume else None
+        axes = Axes.measured(voices.unpack(args.voices))
+        if resumed:
+            axes.load_state_dict(resumed.axes.state_dict())
+        self.speech = Speech(unpack(args.front), export.restore(args.head), axes).to(device)
+        everything = [ids for ids in banks.texts(args.corpus, seed=0) if 24 <= len(ids) <= args.longest]
+        english = set(map(tuple, json.loads(args.corpus.read_text())["a"]))
+        mother = [ids for ids in everything if tuple(ids) in english]
+        self.texts = everything[HELD_OUT:] + 4 * mother[HELD_OUT:]
+        training, held_back = speakers.load(args.speakers)
+        training = training[: args.clips]
+        self.lessons = Lessons(self._shelf(training))
+        say(f"{len(self.lessons.recorded)} recorded and {len(self.lessons.spoken)} spoken people")
+        self.listener = listeners.train(self.speech, self.texts, args.listener_seconds, args.batch)
+        self.validation = Validation(
+            held_back, self.judges, self.speech, self.listener, mother[:HELD_OUT], device, args.validated
+        )
+        say(f"the listener understands {self.validation.plainly} of what built-in voices say")
+        self.errors = Errors(speakers.apart(training)[0], self.judges, device)
+        self.mapper = (resumed.mapper if resumed else Mapper()).to(device).train()
+        self.average = Encoder(Ear(), copy.deepcopy(self.mapper), axes).to(device).requires_grad_(False).eval()
+        self.ear_time = 0.0
+        self.optimiser = torch.optim.AdamW(self.mapper.parameters(), 0.0, weight_decay=0.02)
+        self.steps = 0
+
+    def _shelf(self, training: list[speakers.Clip]) -> shelves.Shelf:
+        filling, waves = shelves.Filling(self.judges), []
+        texts = random.sample(self.texts, self.args.random_texts)
+        for wave, guess in shelves.random_voices(self.speech, texts, self.args.batch):
+            filling.voices(wave, guess)
+            waves += list(wave.half().cpu())
+        if self.args.spoken:
+            torch.save(waves, self.args.spoken.with_suffix(".new"))
+            self.args.spoken.with_suffix(".new").replace(self.args.spoken)
+        say(f"{len(waves)} random voices")
+        filling.recordings(training, self.device)
+        return filling.done()
+
+    def known(self, guess: Guess, lesson: Lesson) -> Tensor:
+        """The distance from the true parameters, where there are any."""
+        off = (guess.axes - torch.nan_to_num(lesson.axes).clamp(-4, 4)).square().mean(dim=1)
+        return off * ~lesson.axes[:, 0].isnan()
+
+    def modesty(self, guess: Guess, spoken: Spoken) -> Tensor:
+        """How far a voice strays from what the engine was made for."""
+        weights = self.weights
+        free = guess.timbre.square().sum(dim=1) + guess.melody.square().sum(dim=1)
+        return (
+            weights.axes * guess.axes.square().mean(dim=1)
+            + weights.free * free
+            + weights.layers * guess.layers.square().sum(dim=(1, 2)) / 11
+            + weights.pace * F.relu(spoken.pace.abs() - weights.pace_room)
+        )
+
+    def unlikeness(self, guess: Guess, lesson: Lesson, judge_naturalness: bool) -> Tensor:
+        """Speaks like the lesson's speakers, and tells how unlike them it was."""
+        weights = self.weights
+        spoken = self.speech(
+            random.choice(self.texts), self.speech.axes.voice(guess), random.randrange(len(guess.axes))
+        )
+        wave, part = spoken.wave, excerpt(spoken.wave)
+        likeness_e = (self.judges.eres2net(part) * lesson.embedding[:, :EMBEDDING]).sum(dim=1)
+        likeness_c = (self.judges.campplus(part) * lesson.embedding[:, EMBEDDING:]).sum(dim=1)
+        curve = median_pitch(spoken.f0)
+        off = curve + (pitch(wave.detach())[:, 0] - curve).detach() - lesson.log_pitch
+        coloured = (colour(log_mel(level(wave))) - lesson.colour).abs().mean(dim=1)
+        misheard, right = self.listener(spoken)
+        loss = (
+            -likeness_e
+            - weights.campplus * likeness_c
+            + weights.words * F.relu(misheard - self.validation.plain_loss)
+            + weights.pitch * F.huber_loss(off, torch.zeros_like(off), reduction="none", delta=0.15)
+            + weights.colour * coloured
+            + weights.known * self.known(guess, lesson)
+            + self.modesty(guess, spoken)
+        ).mean()
+        if judge_naturalness:
+            natural = self.judges.naturalness(wave[torch.randperm(len(wave), device=self.device)[: self.args.judged]])
+            loss = loss + 2 * weights.naturalness * F.relu(weights.natural_enough - natural).mean()
+            self.notes.add(mos=natural.mean())
+        self.notes.add(e=likeness_e.mean(), c=likeness_c.mean(), words=right.mean(), pitch=off.abs().mean())
+        self.notes.add(pace=spoken.pace.abs().mean(), colour=coloured.mean(), axes=guess.axes.square().mean().sqrt())
+        self.notes.add(layers=guess.layers.square().sum(dim=2).mean().sqrt())
+        return loss
+
+    def step(self, rate: float) -> None:
+        lesson = self.lessons.draw(self.lessons.pick(self.args.batch, 0.8), self.errors).mixed(0.3)
+        loss = self.unlikeness(self.mapper(lesson.inputs), lesson, random.random() < 0.5)
+        self.optimiser.param_groups[0]["lr"] = 5e-4 * rate * min(1.0, (self.steps + 1) / 30)
+        self.optimiser.zero_grad()
+        loss.backward()
+        self.steps += 1
+        if not torch.isfinite(torch.nn.utils.clip_grad_norm_(self.mapper.parameters(), 1.0)):
+            self.notes.add(lost=torch.ones(()))
+            return
+        self.optimiser.step()
+        means, values = list(self.average.mapper.parameters()), list(self.mapper.parameters())
+        with torch.no_grad():
+            torch._foreach_lerp_(means, values, max(1 - self.args.keep, 1 / (self.steps + 1)))
+
+    def warm_up(self, seconds: float) -> None:
+        """The mapper learns the parameters of random voices from their embeddings, without any synthesis."""
+        began, shelf = time.monotonic(), self.lessons.shelf
+        optimiser = torch.optim.AdamW(self.mapper.parameters(), 5e-4, weight_decay=0.05)
+        while (elapsed := time.monotonic() - began) < seconds:
+            optimiser.param_groups[0]["lr"] = 5e-4 * (1 - elapsed / seconds)
+            clip = self.lessons.pick(512, 0.0)
+            guess = self.mapper(self.lessons.draw(clip, self.errors).inputs)
+            off = (guess.axes - shelf.axes[clip].clamp(-4, 4)).square().mean()
+            loss = off + 5 * (guess.log_pitch_scale - shelf.log_pitch_scale[clip]).square().mean()
+            optimiser.zero_grad()
+            loss.backward()
+            optimiser.step()
+            self.notes.add(warm_up=off)
+
+    def take_ear(self) -> None:
+        """The newest ear of the process beside this one, and its errors."""
+        path = self.args.ear / "ear.pt"
+        if not path.exists() or path.stat().st_mtime == self.ear_time:
+            return
+        self.ear_time = path.stat().st_mtime
+        self.average.ear = encoders.load_ear(path).to(self.device).requires_grad_(False)
+        say(f"a new ear: {self.errors.measure(self.average.ear):.3f} like ERes2Net on spoilt clips of people set apart")
+
+    @torch.no_grad()
+    def clones(self, count: int) -> dict[str, Tensor]:
+        """Parameters of that many real and disguised speakers, as `bank.Styles` takes them."""
+        guess = self.average.mapper(self.lessons.truth(self.lessons.pick(count, 1.0)))
+        return {name: value.half().cpu() for name, value in vars(self.speech.axes.voice(guess)).items()}
+
+    def save(self, path: Path) -> None:
+        encoders.save(self.average, self.average.size, path)
+
+
+def run(imitation: Imitation, args: argparse.Namespace) -> None:
+    if not args.resume:
+        imitation.warm_up(args.warm_up)
+        say(f"warmed up: {imitation.notes}")
+    clock, last, best = Clock(args), (0, time.monotonic()), -1.0
+    report, save, validate = clock.every(15), clock.every(args.save_every), clock.every(args.validate_every)
+    hear = clock.every(args.ear_every)
+    imitation.take_ear()
+    while clock.running:
+        imitation.step(clock.rate)
+        if report():
+            steps, now = imitation.steps, time.monotonic()
+            say(f"{steps:6d}  {(steps - last[0]) / (now - last[1]):.2f}/s  {imitation.notes}")
+            last = (steps, now)
+        if hear():
+            imitation.take_ear()
+        if save():
+            imitation.save(args.out / "encoder.pt")
+        if validate():
+            scores = imitation.validation(imitation.average)
+            say(f"  {scores}")
+            if scores.total > best:
+                best = scores.total
+                imitation.save(args.out / "best.pt")
+                imitation.validation.keep(args.out / "validation.json")
+            if imitation.device.type == "cuda":
+                torch.cuda.empty_cache()  # every length of text leaves its own blocks behind
+    imitation.take_ear()
+    imitation.save(args.out / "encoder.pt")
+    torch.save(imitation.clones(args.clones), args.out / "clones.pt")
+    say(f"done: {imitation.steps} steps")
+    imitation.validation.finish(imitation.average, args.out)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name in ("front", "head", "voices", "corpus", "judges", "speakers", "ear", "out"):
+        parser.add_argument(f"--{name}", type=Path, required=True)
+    parser.add_argument("--spoken", type=Path, help="where to write the random voices' speech, for the ear")
+    parser.add_argument("--resume", type=Path, help="a folder with encoder.pt")
+    parts_of_time(parser)
+    parser.add_argument("--warm-up", type=float, default=15, help="seconds")
+    parser.add_argument("--listener-seconds", type=float, default=45)
+    parser.add_argument("--batch", type=int, default=72, help="voices that speak a text")
+    parser.add_argument("--judged", type=int, default=16, help="clips of a batch that DistillMOS hears")
+    parser.add_argument("--random-texts", type=int, default=60)
+    parser.add_argument("--longest", type=int, default=48, help="phonemes in a text")
+    parser.add_argument("--clips", type=int, default=None, help="only so many recordings")
+    parser.add_argument("--clones", type=int, default=2000, help="voices to save at the end, for the head's data")
+    parser.add_argument("--validated", type=int, default=None, help="only so many validation speakers")
+    parser.add_argument("--keep", type=float, default=0.995, help="of the running mean, a step")
+    parser.add_argument("--save-every", type=float, default=20)
+    parser.add_argument("--ear-every", type=float, default=60)
+    parser.add_argument("--validate-every", type=float, default=150)
+    parser.add_argument("--seed", type=int, default=1)
+    args = parser.parse_args()
+    args.out.mkdir(parents=True, exist_ok=True)
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
+    random.seed(args.seed)
+    torch.manual_seed(args.seed)
+    run(Imitation(args, device), args)
+
+
+if __name__ == "__main__":
+    main()

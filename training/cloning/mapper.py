@@ -1,0 +1,71 @@
+"""The mapper: who somebody is → how svc speaks like them."""
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from cloning.ear import EMBEDDING, Heard
+from cloning.sound import BANDS
+
+STYLE, LAYERS, AXES = 128, 11, 106
+PITCH = 3
+INPUTS = 2 * EMBEDDING + PITCH + BANDS
+
+
+@dataclass(frozen=True)
+class MapperSize:
+    width: int = 512
+    blocks: int = 3
+
+
+@dataclass
+class Guess:
+    """Coordinates of a voice: on the axes of the built-in voices, and off them."""
+
+    axes: Tensor  # [B, 106], in units of the voices' spread
+    timbre: Tensor  # [B, 128]
+    melody: Tensor  # [B, 128]
+    layers: Tensor  # [B, 11, 128]
+    log_pitch_scale: Tensor  # [B]
+
+    def __getitem__(self, rows: slice | Tensor) -> "Guess":
+        return Guess(**{name: value[rows] for name, value in vars(self).items()})
+
+
+def inputs(heard: Heard, pitch: Tensor) -> Tensor:
+    """All that a voice is made from, in one vector, so that two of them can be mixed. [B, 467]"""
+    scale = math.sqrt(EMBEDDING)
+    log_pitch, spread, share = pitch.unbind(1)
+    curves = torch.stack([(log_pitch - 5.1) * 3, spread * 5, share], dim=1)
+    return torch.cat([heard.eres2net * scale, heard.campplus * scale, curves, heard.balance / 3], dim=1)
+
+
+class Mapper(nn.Module):
+    def __init__(self, size: MapperSize | None = None) -> None:
+        super().__init__()
+        self.size = size = size or MapperSize()
+        width = size.width
+        self.entry = nn.Linear(INPUTS, width)
+        self.blocks = nn.ModuleList(
+            nn.Sequential(
+                nn.LayerNorm(width), nn.Linear(width, width), nn.GELU(), nn.Dropout(0.1), nn.Linear(width, width)
+            )
+            for _ in range(size.blocks)
+        )
+        self.norm = nn.LayerNorm(width)
+        self.axes = nn.Linear(width, AXES)
+        self.free = nn.Linear(width, (2 + LAYERS) * STYLE)
+        self.pitch = nn.Linear(width, 1)
+        for tensor in (self.free.weight, self.free.bias, self.pitch.weight, self.pitch.bias):
+            nn.init.zeros_(tensor)
+
+    def forward(self, inputs: Tensor) -> Guess:
+        x = self.entry(inputs)
+        for block in self.blocks:
+            x = x + block(x)
+        x = self.norm(x)
+        # Off the axes a small step is heard at once: these weights learn ten times slower.
+        free = 0.1 * self.free(x).unflatten(1, (2 + LAYERS, STYLE))
+        return Guess(self.axes(x), free[:, 0], free[:, 1], free[:, 2:], self.pitch(x).squeeze(1))

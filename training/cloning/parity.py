@@ -1,0 +1,117 @@
+"""Checks that training speaks as the product does: the same voices and texts through both; pitch and durations.
+
+    PYTHONPATH=../src python -m cloning.parity front.pt head.onnx voices.pt corpus.json kokoro.onnx
+
+`kokoro.onnx` is the file that the product speaks with (int8 or fp32). The voices are random, as bold as clones are:
+wide on the axes, every layer straying, other pitches; `--encoder` adds the voices that an encoder hears in `--clips`.
+"""
+
+import argparse
+import random
+from pathlib import Path
+
+import numpy as np
+import onnx
+import torch
+
+import bank as banks
+import export
+import voices
+from cloning import encoder as encoders
+from cloning.axes import Axes, Voice
+from cloning.mapper import Guess
+from cloning.shelf import random_guess
+from cloning.sound import RATE, level, log_mel, pitch
+from cloning.speech import Speech, unpack
+
+try:
+    import soxr
+    from svc.cloning.parameters import VoiceParameters
+    from svc.engine.alphabet import SYMBOLS
+    from svc.engine.front import SAMPLES_A_FRAME
+    from svc.engine.protocol import Utterance
+    from svc.engine.turbo import TurboEngine
+except ImportError as problem:
+    raise SystemExit(f"the product is needed too (PYTHONPATH=../src): {problem}") from problem
+
+CLOSE = 0.03
+"""Largest difference of log pitch and log duration."""
+
+
+def bold(speech: Speech, count: int) -> Guess:
+    guess = random_guess(speech, count)
+    guess.layers = torch.randn_like(guess.layers) * 0.08
+    guess.log_pitch_scale = (torch.rand(count) - 0.5) * 0.8
+    return guess
+
+
+def heard(path: Path, clips: list[Path]) -> Guess:
+    """The voices that an encoder hears in recordings."""
+    import soundfile
+
+    encoder, guesses = encoders.load(path), []
+    for clip in clips:
+        wave, rate = soundfile.read(clip, dtype="float32", always_2d=True)
+        wave = level(torch.from_numpy(soxr.resample(wave[:, 0], rate, RATE))[None])
+        with torch.no_grad():
+            guesses.append(encoder(log_mel(wave), pitch(wave))[1])
+    return Guess(**{name: torch.cat([getattr(guess, name) for guess in guesses]) for name in vars(guesses[0])})
+
+
+def median(curve: np.ndarray) -> float:
+    return float(np.median(curve[curve > 40])) if (curve > 40).any() else 1.0
+
+
+def parameters(voice: Voice) -> VoiceParameters:
+    timbre, melody, layers = (value[0].numpy() for value in (voice.timbre, voice.melody, voice.layers))
+    return VoiceParameters(timbre, melody, layers, float(voice.pitch_scale))
+
+
+@torch.no_grad()
+def compare(speech: Speech, engine: TurboEngine, ids: list[int], voice: Voice) -> list[float]:
+    """Of training and product in turn: seconds, the curve's median pitch, the pitch that is heard."""
+    names = {number: symbol for symbol, number in SYMBOLS.items()}
+    made = parameters(voice)
+    phonemes = "".join(names[number] for number in ids)
+    utterance = Utterance(phonemes, made.style_table(), layers=made.layers, pitch_scale=made.pitch_scale)
+    score = engine._front.score(utterance)
+    sound = np.concatenate([chunk.samples for chunk in engine.synthesize(utterance)])
+    spoken = speech(ids, voice)
+    rows = []
+    for curve, wave in (
+        (spoken.f0[0].numpy(), spoken.wave),
+        (score.pitch[0], torch.from_numpy(soxr.resample(sound, engine.sample_rate, RATE))[None]),
+    ):
+        rows += [len(curve) * SAMPLES_A_FRAME / engine.sample_rate, median(curve), float(pitch(wave)[0, 0].exp())]
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name in ("front", "head", "voices", "corpus", "kokoro"):
+        parser.add_argument(name, type=Path)
+    parser.add_argument("--count", type=int, default=4, help="random voices")
+    parser.add_argument("--encoder", type=Path)
+    parser.add_argument("--clips", type=Path, nargs="*", default=[])
+    args = parser.parse_args()
+    random.seed(0)
+    torch.manual_seed(0)
+    speech = Speech(unpack(args.front), export.restore(args.head), Axes.measured(voices.unpack(args.voices)))
+    engine = TurboEngine(lambda: onnx.load(args.kokoro).SerializeToString(), threads=1)
+    engine.load()
+    texts = [ids for ids in banks.texts(args.corpus, seed=0) if 24 <= len(ids) <= 48]
+    guesses = [bold(speech, 1) for _ in range(args.count)]
+    guesses += [heard(args.encoder, [clip]) for clip in args.clips]
+    worst = 0.0
+    print("seconds     curve, Hz     heard, Hz   (training, product)")
+    for guess, ids in zip(guesses, texts, strict=False):
+        a, b = np.array(compare(speech, engine, ids, speech.axes.voice(guess))).reshape(2, 3)
+        print("   ".join(f"{x:6.2f} {y:6.2f}" for x, y in zip(a, b, strict=True)), flush=True)
+        worst = max(worst, *np.abs(np.log(a[:2] / b[:2])))
+    print(f"largest difference {worst:.3f}")
+    if worst > CLOSE:
+        raise SystemExit("training and product speak differently")
+
+
+if __name__ == "__main__":
+    main()
