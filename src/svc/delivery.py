@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from svc.engine.protocol import PLAIN_LAYERS, Delivery, Samples, StyleTable
+from svc.text.language import Language
 from svc.voices import Voice
 
 SLOWEST, FASTEST = 0.5, 2.0
@@ -53,9 +54,11 @@ class VoiceSettings:
         style[:, timbre] = voice.neutral[:, timbre] + own * (voice.style - voice.neutral)[:, timbre]
         return style
 
-    def layered(self, voice: Voice) -> Samples:
+    def layered(self, voice: Voice, language: Language) -> Samples:
         """How far the layers of a cloned voice stray from its timbre, in the same measure."""
-        return PLAIN_LAYERS if voice.parameters is None else np.float32(self._own()) * voice.parameters.layers
+        if voice.parameters is None:
+            return PLAIN_LAYERS
+        return np.float32(self._own()) * voice.parameters.layers_in(language)
 
     def _own(self) -> float:
         """How much of what is its own a voice keeps."""

@@ -3,6 +3,7 @@
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
@@ -119,7 +120,7 @@ class Speaker:
         self._marked = marked
         self._style = request.settings.voiced(request.voice)
         self._delivery = request.settings.delivery(request.seed)
-        self._layers = request.settings.layered(request.voice)
+        self._layers = partial(request.settings.layered, request.voice)
         self._pitch_scale = request.voice.parameters.pitch_scale if request.voice.parameters else 1.0
         self.seconds = 0.0
 
@@ -143,7 +144,7 @@ class Speaker:
                     self._delivery,
                     phrase.before,
                     phrase.after,
-                    self._layers,
+                    self._layers(phrase.language),
                     self._pitch_scale,
                 )
             )

@@ -1,12 +1,19 @@
 """A cloned voice as data: what is written is read again, and what is damaged is refused."""
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
 from svc.cloning.parameters import LAYERS, STYLE, VERSION, VoiceParameters
+from svc.engine.fake import FakeEngine
+from svc.engine.protocol import Chunk, Utterance
+from svc.speech import Speech, SpeechRequest
+from svc.text.language import Language
+from svc.text.phonemes import Phonemizer
+from svc.voices import Voices
 
 
 def some(scale: float = 0.3, pitch_scale: float = 1.1) -> VoiceParameters:
@@ -72,3 +79,23 @@ def test_the_style_table_is_like_a_built_in_one() -> None:
     difference = some().style_table() - plain.style_table()
     assert np.allclose(difference, difference[0], atol=1e-5)
     assert np.allclose(difference[0, :STYLE], some().timbre, atol=1e-5)
+
+
+def test_the_decoders_layers_are_for_english() -> None:
+    voice = some()
+    for language in Language:
+        layers = voice.layers_in(language)
+        assert np.array_equal(layers[-1], voice.layers[-1])
+        assert np.array_equal(layers[:-1], voice.layers[:-1] if language.english else np.zeros((LAYERS - 1, STYLE)))
+
+
+def test_each_sentence_gets_the_layers_of_its_language(phonemizer: Phonemizer, voices: Voices) -> None:
+    class Engine(FakeEngine):
+        def synthesize(self, utterance: Utterance) -> Iterator[Chunk]:
+            strayed.append(bool(utterance.layers[:-1].any()))
+            return super().synthesize(utterance)
+
+    strayed: list[bool] = []
+    text = "Good morning to all of you. ¿Dónde está la biblioteca, por favor?"
+    list(Speech(Engine(), phonemizer).speak(SpeechRequest(text, voices.sketch(some(), Language.ENGLISH_US))))
+    assert strayed == [True, False]

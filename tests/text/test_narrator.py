@@ -55,6 +55,7 @@ def test_each_sentence_in_its_own_language() -> None:
     english, spanish = _narrator().read("Good morning to all of you. ¿Dónde está la biblioteca, por favor?")
     assert "mˈɔɹnɪŋ" in english.phonemes
     assert "dˈonde" in spanish.phonemes
+    assert (english.language, spanish.language) == (Language.ENGLISH_US, Language.SPANISH)
 
 
 def test_a_named_language_decides() -> None:

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
+from svc import background
 from svc.errors import KeysUnavailable
 
 if TYPE_CHECKING:  # SQLAlchemy takes its time to load: whoever has no table need not wait for it
@@ -37,12 +38,10 @@ class Housekeeping:
             await self._table.open()
         except KeysUnavailable as error:  # every request tries again
             log.error("the keys table does not answer: %s", error.reason)
-        task = asyncio.create_task(self._run())
         try:
-            yield
+            async with background.running(self._run()):
+                yield
         finally:
-            task.cancel()
-            await asyncio.wait([task])
             await self.tidy()
             await self._table.close()
 

@@ -2,10 +2,11 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, suppress
 from threading import Lock
 
+from svc import background
 from svc.cloning.custom_voice import CustomVoice, DamagedVoice
 from svc.cloning.store import VoiceStore
 from svc.errors import StorageUnavailable, VoiceNotFound
@@ -34,22 +35,15 @@ class CustomVoices:
             self.store.tidy()
         self.refresh()
 
-    @asynccontextmanager
-    async def watched(self) -> AsyncIterator[None]:
+    def watched(self) -> AbstractAsyncContextManager[None]:
         """Looks now and then for what others changed: the command line, or a server that shares the folder."""
+        return background.running(self._watch())
 
-        async def watch() -> None:
-            while True:
-                await asyncio.sleep(_LOOK_EVERY)
-                with suppress(OSError):  # a disk that does not answer takes nobody's voice away
-                    await asyncio.to_thread(self.refresh)
-
-        task = asyncio.create_task(watch())
-        try:
-            yield
-        finally:
-            task.cancel()
-            await asyncio.wait([task])
+    async def _watch(self) -> None:
+        while True:
+            await asyncio.sleep(_LOOK_EVERY)
+            with suppress(OSError):  # a disk that does not answer takes nobody's voice away
+                await asyncio.to_thread(self.refresh)
 
     def add(self, voice: CustomVoice, reference: bytes | None, limit: int) -> None:
         self.store.add(voice, reference, limit=limit)

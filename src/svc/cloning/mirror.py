@@ -12,14 +12,15 @@ import asyncio
 import logging
 import random
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 
 import obstore
 from obstore.exceptions import BaseError
 from obstore.store import ObjectStore
 
+from svc import background
 from svc.cloning.custom_voice import ID, CustomVoice, DamagedVoice, StoredReference
 from svc.cloning.outbox import Note, Outbox
 from svc.cloning.store import VoiceStore
@@ -68,17 +69,9 @@ class Mirror:
             fetched_ago=None if self._fetched_at is None else now - self._fetched_at,
         )
 
-    @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
+    def running(self) -> AbstractAsyncContextManager[None]:
         """Keeps both sides alike, beginning at once."""
-        tasks = [asyncio.create_task(self._repeat(self.fetch, self._every))]
-        tasks.append(asyncio.create_task(self._repeat(self.send, _LOOK_EVERY)))
-        try:
-            yield
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.wait(tasks)
+        return background.running(self._repeat(self.fetch, self._every), self._repeat(self.send, _LOOK_EVERY))
 
     async def _repeat(self, work: Callable[[], Awaitable[None]], every: float) -> None:
         """Works again and again; after a failure with longer and longer pauses, which no two servers make alike."""

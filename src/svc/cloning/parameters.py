@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from svc.engine.protocol import StyleTable
+from svc.text.language import Language
 from svc.voices import built_in
 
 VERSION = 1
@@ -46,6 +47,12 @@ class VoiceParameters:
         centre = np.mean([voice.style for voice in built_in()], axis=0)
         table: StyleTable = (centre + np.concatenate([self.timbre, self.melody])).astype(np.float32)
         return table
+
+    def layers_in(self, language: Language) -> Vector:
+        """All of them in English; elsewhere only the vocoder's, because the decoder's cost words there."""
+        if language.english:
+            return self.layers
+        return np.concatenate([np.zeros_like(self.layers[:-1]), self.layers[-1:]])
 
     def to_json(self) -> dict[str, Any]:
         """About 4 kB: the vectors as base64 of little-endian fp16."""

@@ -7,12 +7,11 @@ The voice is spoken as it was until the new version is better by measure; if tha
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from functools import cached_property
 
-from svc import durable
+from svc import background, durable
 from svc.cloning import clip
 from svc.cloning.booth import Booth
 from svc.cloning.custom_voice import CustomVoice, DamagedVoice
@@ -49,14 +48,8 @@ class Refinery:
         self._booth = booth
         self._custom_voices = custom_voices
 
-    @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
-        task = asyncio.create_task(self._run())
-        try:
-            yield
-        finally:
-            task.cancel()
-            await asyncio.wait([task])
+    def running(self) -> AbstractAsyncContextManager[None]:
+        return background.running(self._run())
 
     async def _run(self) -> None:
         pause = _LOOK_EVERY

@@ -102,7 +102,8 @@ class Narrator:
             self._breaks = [each for each in self._breaks if each.position >= end]
             self._sounds = [each for each in self._sounds if each.start >= end]
             origins = [self._origins.popleft() for _ in sentence.text]
-            words = self._pronounced(sentence.text, sounds)
+            language = self._language_of(sentence.text)
+            words = pronounce(sentence.text, language, sounds, self._phonemizer)
             pause = PARAGRAPH_PAUSE if _ends_paragraph(sentence.text) else 0.0
             before, self._before = self._before, last_sounds(words) if sentence.unfinished and words else ""
             found = list(phrases(words, breaks, pause, "," if sentence.unfinished else "."))
@@ -110,12 +111,14 @@ class Narrator:
                 last = index == len(found) - 1  # the spaces after a sentence belong to it
                 located = tuple(_located(word, origins) for word in phrase.words)
                 end = origins[-1] + 1 if last else max((word.end for word in located), default=0)
-                yield replace(phrase, words=located, before=phrase.before or before, end=end)
+                yield replace(phrase, words=located, before=phrase.before or before, end=end, language=language)
                 before = ""
 
-    def _pronounced(self, text: str, sounds: Sequence[Sound] = ()) -> list[Word]:
-        language = self._language or recognise(text, self._voice_language)
-        return pronounce(text, language, sounds, self._phonemizer)
+    def _pronounced(self, text: str) -> list[Word]:
+        return pronounce(text, self._language_of(text), (), self._phonemizer)
+
+    def _language_of(self, text: str) -> Language:
+        return self._language or recognise(text, self._voice_language)
 
 
 def _located(word: Word, origins: list[int]) -> Word:

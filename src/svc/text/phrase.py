@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from svc.text.language import Language
 from svc.text.markup import Break
 from svc.text.pronunciation import Word
 
@@ -26,6 +27,8 @@ class Phrase:
     ending: str = "."
     end: int = 0
     """How far in the caller's text one is when it has been spoken."""
+    language: Language = Language.ENGLISH_US
+    """That it is read in."""
 
     @property
     def phonemes(self) -> str:
