@@ -13,7 +13,8 @@ import pytest
 import soxr
 from fastapi.testclient import TestClient
 
-from svc.app import create_app, create_engine, create_voices
+from svc.app import create_app, create_engine, create_voices, load_ear
+from svc.cloning.booth import LoadEar
 from svc.engine.fake import FakeEngine
 from svc.engine.protocol import Samples
 from svc.settings import Settings
@@ -55,9 +56,9 @@ def client(phonemizer: Phonemizer) -> Iterator[TestClient]:
 
 
 @contextmanager
-def ready(settings: Settings, speech: Speech) -> Iterator[TestClient]:
+def ready(settings: Settings, speech: Speech, ear: LoadEar = load_ear) -> Iterator[TestClient]:
     """A client of a service that has loaded its engine."""
-    with TestClient(create_app(settings, speech)) as client:
+    with TestClient(create_app(settings, speech, ear=ear)) as client:
         while client.get("/health").status_code != 200:
             pass
         yield client

@@ -1,17 +1,17 @@
 """A mouth that tells what it is made of, and an ear that takes its word for it: a likeness can be found by looking."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
 from svc.cloning import clip
 from svc.cloning.ear import Ear, Embedding
 from svc.cloning.likeness import Likeness
-from svc.cloning.parameters import STYLE, VoiceParameters
+from svc.cloning.parameters import STYLE
 from svc.engine.fake import FakeEngine
 from svc.engine.protocol import Chunk, Samples, Utterance
 from svc.voices import Voices, built_in
+from tests.cloning.conftest import Made
 from tests.cloning.voices import made_up
 
 SOMEBODY: Embedding = Voices(built_in()).find("am_michael").style.mean(axis=0)
@@ -31,17 +31,10 @@ class TellingEngine(FakeEngine):
         yield Chunk(utterance.style.mean(axis=0))
 
 
-@dataclass(frozen=True)
-class Heard:
-    parameters: VoiceParameters
-    embedding: Embedding
-    pitch: float = 150.0
-
-
 class BelievingEar:
-    def hear(self, samples: Samples, rate: int) -> Heard:
+    def hear(self, samples: Samples, rate: int) -> Made:
         is_recording = len(samples) > 2 * clip.RATE
-        return Heard(made_up().parameters, SOMEBODY if is_recording else samples[: 2 * STYLE])
+        return Made(made_up().parameters, SOMEBODY if is_recording else samples[: 2 * STYLE])
 
     def similarity(self, one: Embedding, other: Embedding) -> float:
         return 1 - float(np.linalg.norm(one - other))

@@ -11,6 +11,7 @@ from svc.cloning.ear import Ear, Embedding
 from svc.cloning.likeness import Likeness
 from svc.cloning.parameters import LAYERS, STYLE, VoiceParameters
 from svc.engine.protocol import Samples
+from tests.cloning.recordings import encoded
 
 STORY = (
     "When the storm came in from the west, the whole harbour went quiet, and the boats pulled at their ropes. "
@@ -19,7 +20,9 @@ STORY = (
 
 
 @dataclass(frozen=True)
-class _Heard:
+class Made:
+    """What was made up about a recording."""
+
     parameters: VoiceParameters
     embedding: Embedding
     pitch: float = 150.0
@@ -28,12 +31,12 @@ class _Heard:
 class StandInEar:
     """Hears how a recording's sound is spread over the frequencies, and makes up a voice from that."""
 
-    def hear(self, samples: Samples, rate: int) -> _Heard:
+    def hear(self, samples: Samples, rate: int) -> Made:
         spectrum = np.abs(np.fft.rfft(samples, rate))[100:3300].reshape(32, -1).mean(axis=1)
         embedding = (spectrum / np.linalg.norm(spectrum)).astype(np.float32)
         chance = np.random.default_rng(crc32(embedding.tobytes()))
         timbre, melody = 0.1 * chance.standard_normal((2, STYLE), dtype=np.float32)
-        return _Heard(VoiceParameters(timbre, melody, np.zeros((LAYERS, STYLE), np.float32)), embedding)
+        return Made(VoiceParameters(timbre, melody, np.zeros((LAYERS, STYLE), np.float32)), embedding)
 
     def similarity(self, one: Embedding, other: Embedding) -> float:
         return float(one @ other)
@@ -48,3 +51,9 @@ def load_stand_in() -> tuple[Ear, Likeness]:
 def spoken(say: Callable[..., Samples]) -> Samples:
     """About 12 s of clean speech at 24 kHz."""
     return say(STORY, voice="am_michael")
+
+
+@pytest.fixture(scope="session")
+def wav(spoken: Samples) -> bytes:
+    """The same as a file."""
+    return encoded(spoken, "wav 44.1 kHz")

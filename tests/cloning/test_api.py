@@ -6,7 +6,7 @@ import logging
 import socket
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -23,26 +23,18 @@ from svc.text.phonemes import Phonemizer
 from tests.clients.conftest import serving
 from tests.cloning.conftest import load_stand_in
 from tests.cloning.recordings import RATE, encoded, music
+from tests.conftest import ready
 
-Serve = Callable[..., Any]
-
-
-@pytest.fixture(scope="session")
-def wav(spoken: Samples) -> bytes:
-    return encoded(spoken, "wav 44.1 kHz")
+Serve = Callable[..., AbstractContextManager[TestClient]]
 
 
 @pytest.fixture
 def serve(phonemizer: Phonemizer, tmp_path: Path) -> Serve:
     """A service with the fake engine and the stand-in ear; a second one finds what the first one kept."""
 
-    @contextmanager
-    def serve(**settings: Any) -> Iterator[TestClient]:
+    def serve(**settings: Any) -> AbstractContextManager[TestClient]:
         chosen = Settings(data_dir=tmp_path / "data", cache_dir=tmp_path / "cache", **settings)
-        with TestClient(create_app(chosen, Speech(FakeEngine(), phonemizer), ear=load_stand_in)) as client:
-            while client.get("/health").status_code != 200:
-                pass
-            yield client
+        return ready(chosen, Speech(FakeEngine(), phonemizer), load_stand_in)
 
     return serve
 

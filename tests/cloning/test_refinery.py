@@ -27,7 +27,8 @@ from svc.scheduler import Scheduler
 from svc.speech import Speech, SpeechRequest
 from svc.text.phonemes import Phonemizer
 from svc.voices import Voices, built_in
-from tests.cloning.believing import SOMEBODY, BelievingEar, Heard, TellingEngine
+from tests.cloning.believing import SOMEBODY, BelievingEar, TellingEngine
+from tests.cloning.conftest import Made
 from tests.cloning.voices import made_up
 
 RECORDING = clip.to_flac(np.zeros(3 * clip.RATE, dtype=np.float32))
@@ -348,7 +349,7 @@ def test_one_that_cannot_be_refined_does_not_hold_up_the_others(house: House, ca
     hear = house.ear.hear
     heard: list[int] = []
 
-    def hears(samples: Samples, rate: int) -> Heard:
+    def hears(samples: Samples, rate: int) -> Made:
         heard.append(1)
         if len(heard) == 1:
             raise RuntimeError("a bug")

@@ -2,8 +2,8 @@
 
 import base64
 import time
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -11,33 +11,22 @@ import pytest
 from fastapi.testclient import TestClient
 from pydantic import ValidationError
 
-from svc.app import create_app
 from svc.cloning import refinery, search
-from svc.engine.protocol import Samples
 from svc.settings import Settings
 from svc.speech import Speech
 from svc.text.phonemes import Phonemizer
 from tests.cloning.believing import TellingEngine, load_believing
-from tests.cloning.recordings import encoded
 from tests.cloning.test_command import run
+from tests.conftest import ready
 
 Serve = Callable[..., AbstractContextManager[TestClient]]
 
 
-@pytest.fixture(scope="module")
-def wav(spoken: Samples) -> bytes:
-    return encoded(spoken, "wav 44.1 kHz")
-
-
 @pytest.fixture
 def serve(phonemizer: Phonemizer, tmp_path: Path) -> Serve:
-    @contextmanager
-    def serve(**settings: Any) -> Iterator[TestClient]:
+    def serve(**settings: Any) -> AbstractContextManager[TestClient]:
         chosen = Settings(data_dir=tmp_path / "data", cache_dir=tmp_path / "cache", **settings)
-        with TestClient(create_app(chosen, Speech(TellingEngine(), phonemizer), ear=load_believing)) as client:
-            while client.get("/health").status_code != 200:
-                pass
-            yield client
+        return ready(chosen, Speech(TellingEngine(), phonemizer), load_believing)
 
     return serve
 

@@ -13,16 +13,14 @@ from starlette.types import ASGIApp
 from svc.app import create_app
 from svc.cloning.booth import LoadEar
 from svc.engine.fake import FakeEngine
-from svc.engine.protocol import Samples
 from svc.settings import Settings
 from svc.speech import Speech
 from svc.text.phonemes import Phonemizer
 from tests.clients.conftest import serving, wait_until_ready
-from tests.cloning.conftest import load_stand_in, spoken
-from tests.cloning.recordings import encoded
+from tests.cloning.conftest import load_stand_in, spoken, wav
 from tests.page import chromium
 
-__all__ = ["spoken"]  # somebody who speaks, shared with the tests of cloning
+__all__ = ["spoken", "wav"]  # somebody who speaks, shared with the tests of cloning
 
 # Taps everything that reaches the speakers: `ears.loudest()` is what is heard at the moment, `ears.all` all of it.
 _EARS = """
@@ -53,12 +51,6 @@ def until(page: Page, condition: str, seconds: float = 30) -> None:
     while not page.evaluate(condition):
         assert time.monotonic() < deadline, f"{condition} did not come true within {seconds:g} s"
         page.wait_for_timeout(20)
-
-
-@pytest.fixture(scope="session")
-def wav(spoken: Samples) -> bytes:
-    """About 12 seconds of somebody speaking, as a file."""
-    return encoded(spoken, "wav 44.1 kHz")
 
 
 @pytest.fixture(scope="session")
