@@ -1,10 +1,10 @@
 #!/bin/bash
 # A stretch on a card that forgets everything: ear and mapper side by side, results copied out all the time.
 #
-#   stretch.sh hear            takes what was carried along and starts the ear, which goes on after the call
+#   stretch.sh hear SECONDS    takes what was carried along and trains the ear, which goes on after the call
 #   stretch.sh take            takes more of what was carried
-#   stretch.sh speak           starts the mapper beside it
-#   stretch.sh end SECONDS     when all of it ends, from now
+#   stretch.sh speak SECONDS   trains the mapper beside it; all ends so many seconds from now
+#   stretch.sh end SECONDS     another end
 #   stretch.sh watch SECONDS   copies results to $OUT every 20 s; prints the logs and, when all is done, the table
 #
 # Carried folders lie in .carry/; WORK is where the card keeps them. EAR and MAPPER hold further options.
@@ -23,18 +23,18 @@ take() {
 
 hear() {
   setsid nohup $PYTHON -m cloning.hearing --judges "$WORK/judges" --speakers "$WORK/speakers.pt" \
-    --spoken "$WORK/spoken.pt" --out "$WORK/ear" --until "$WORK/until" --spare 75 ${EAR:-} > "$WORK/ear.log" 2>&1 < /dev/null &
+    --spoken "$WORK/spoken.pt" --out "$WORK/ear" --seconds "$1" ${EAR:-} > "$WORK/ear.log" 2>&1 < /dev/null &
 }
 
 speak() {
   setsid nohup $PYTHON -m cloning.imitation --front "$WORK/front.pt" --head "$WORK/turbo-head.onnx" \
     --voices "$WORK/voices.pt" --corpus "$WORK/corpus.json" --judges "$WORK/judges" --speakers "$WORK/speakers.pt" \
-    --spoken "$WORK/spoken.pt" --ear "$WORK/ear" --out "$WORK/run" --until "$WORK/until" --spare 40 ${MAPPER:-} \
+    --spoken "$WORK/spoken.pt" --ear "$WORK/ear" --out "$WORK/run" --until "$WORK/until" --spare 90 ${MAPPER:-} \
     > "$WORK/run.log" 2>&1 < /dev/null &
 }
 
 keep() {
-  for file in ear.log run.log ear/hearing.pt run/encoder.pt run/best.pt run/validation.json run/clones.pt; do
+  for file in ear.log run.log ear/ear.pt run/mapper.pt run/best.pt run/validation.json run/clones.pt; do
     [ -e "$WORK/$file" ] && cp "$WORK/$file" "$OUT/.new" && mv "$OUT/.new" "$OUT/$(basename $file)"
   done
   true
@@ -54,10 +54,12 @@ watch() {
   [ ! -e "$WORK/run.log" ] || tail -n 25 "$WORK/run.log" | cut -c1-240
 }
 
+end() { echo $(( $(date +%s) + $1 )) > "$WORK/until"; }
+
 case $1 in
-  hear) take; end=${2:-1500}; echo $(( $(date +%s) + end )) > "$WORK/until"; hear ;;
+  hear) take; hear "$2" ;;
   take) take ;;
-  speak) take; speak ;;
-  end) echo $(( $(date +%s) + $2 )) > "$WORK/until" ;;
+  speak) take; end "$2"; speak ;;
+  end) end "$2" ;;
   watch) watch "$2" ;;
 esac

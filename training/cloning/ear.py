@@ -1,7 +1,10 @@
-"""The ear: hears who speaks. It learns what ERes2Net and CAM++ do with a sound, stage by stage.
+"""The ear: hears who speaks.
 
-mel ─▶ stem ─┬─▶ two-dimensional stages, 40, 20, 10 bands (as ERes2Net has them) ─▶ mean, deviation ─▶ 192
-             └─▶ bands flattened, dilated layers at 50 Hz (as CAM++ has them)    ─▶ mean, deviation ─▶ 192
+mel ─▶ maps of 80, 40, 20, 10 bands ─▶ three groups of layers at 50 Hz, each weighed by what goes on around it
+    ─▶ mean, deviation ─▶ what CAM++ would say (192), what ERes2Net would say (192)
+
+A few hundred speakers are too few to learn from nothing what a voice is. So the ear has the shape of CAM++'s body, starts
+from its weights (`inherit`), and learns from there to hear through noise, rooms and codecs, and what ERes2Net would say.
 """
 
 from dataclasses import dataclass, fields
@@ -14,20 +17,13 @@ from cloning.sound import BANDS
 
 EMBEDDING = 192
 """Of ERes2Net and of CAM++ alike."""
-PLACES = ("e1", "e2", "e3", "c0", "c1", "c2", "c3")
-"""Where the ear is compared with the two networks: `e1` is ERes2Net's second stage, `c0` CAM++'s first."""
-
-
-@dataclass(frozen=True)
-class EarSize:
-    maps: tuple[int, int, int] = (64, 128, 256)
-    blocks: tuple[int, int, int] = (2, 4, 4)
-    bands: int = 32
-    """Channels that each of ten bands keeps on the way to the layers."""
-    width: int = 384
-    inner: int = 128
-    layers: tuple[int, int, int] = (4, 7, 5)
-    out: int = 512
+PLACES = ("maps", "group 1", "group 2", "out")
+"""Where the ear is compared with CAM++."""
+MAPS, FIRST, GROWTH, INNER = 32, 128, 32, 128
+GROUPS = ((12, 1), (24, 2), (16, 2))
+"""Layers, and how far apart the frames are that they look at."""
+AROUND = 100
+"""Frames (2 s) that are summed up for a layer's weighing, besides the whole clip."""
 
 
 @dataclass
@@ -38,6 +34,10 @@ class Heard:
 
     def float(self) -> "Heard":
         return Heard(*(getattr(self, f.name).float() for f in fields(self)))
+
+    @property
+    def embedding(self) -> Tensor:
+        return torch.cat([self.eres2net, self.campplus], dim=1)
 
 
 def balance(mel: Tensor) -> Tensor:
@@ -50,94 +50,118 @@ def statistics(x: Tensor) -> Tensor:
     """Mean and deviation over time, in fp32. [B, C, T] → [B, 2 C]"""
     x = x.float()
     mean = x.mean(dim=2)
-    deviation = (x - mean[..., None]).square().mean(dim=2).clamp(min=1e-5).sqrt()
-    return torch.cat([mean, deviation], dim=1)
-
-
-def conv2d(inputs: int, outputs: int, kernel: int, stride: int | tuple[int, int] = 1) -> nn.Sequential:
-    return nn.Sequential(
-        nn.Conv2d(inputs, outputs, kernel, stride, kernel // 2, bias=False), nn.BatchNorm2d(outputs), nn.ReLU()
-    )
-
-
-def conv1d(inputs: int, outputs: int) -> nn.Sequential:
-    return nn.Sequential(nn.Conv1d(inputs, outputs, 1, bias=False), nn.BatchNorm1d(outputs), nn.ReLU())
+    variance = (x - mean[..., None]).square().sum(dim=2) / max(1, x.shape[2] - 1)
+    return torch.cat([mean, variance.clamp(min=1e-8).sqrt()], dim=1)
 
 
 class Block(nn.Module):
-    """A residual step on a map [B, C, bands, T], all convolution: a pattern is learnt once for all bands."""
+    """A residual step on maps [B, 32, bands, T]; a stride halves the bands."""
 
-    def __init__(self, inputs: int, outputs: int, stride: int | tuple[int, int] = 1) -> None:
+    def __init__(self, stride: int) -> None:
         super().__init__()
-        inner = outputs // 2
-        self.narrow, self.look = conv2d(inputs, inner, 1), conv2d(inner, inner, 3, stride)
-        self.widen = nn.Sequential(nn.Conv2d(inner, outputs, 1, bias=False), nn.BatchNorm2d(outputs))
+        self.first = nn.Conv2d(MAPS, MAPS, 3, (stride, 1), 1, bias=False)
+        self.first_norm = nn.BatchNorm2d(MAPS)
+        self.second = nn.Conv2d(MAPS, MAPS, 3, 1, 1, bias=False)
+        self.second_norm = nn.BatchNorm2d(MAPS)
         self.skip = nn.Identity()
-        if inputs != outputs or stride != 1:
-            self.skip = nn.Sequential(nn.Conv2d(inputs, outputs, 1, stride, bias=False), nn.BatchNorm2d(outputs))
+        if stride > 1:
+            self.skip = nn.Sequential(nn.Conv2d(MAPS, MAPS, 1, (stride, 1), bias=False), nn.BatchNorm2d(MAPS))
 
     def forward(self, x: Tensor) -> Tensor:
-        return F.relu(self.widen(self.look(self.narrow(x))) + self.skip(x))
+        y = F.relu(self.first_norm(self.first(x)))
+        return F.relu(self.second_norm(self.second(y)) + self.skip(x))
+
+
+def around(x: Tensor) -> Tensor:
+    """At every frame the mean of the clip and that of the two seconds it lies in. [B, C, T] → [B, C, T]"""
+    parts = F.avg_pool1d(x, AROUND, AROUND, ceil_mode=True)
+    near = parts[..., None].expand(-1, -1, -1, AROUND).flatten(2)[..., : x.shape[2]]
+    return x.mean(dim=2, keepdim=True) + near
 
 
 class Layer(nn.Module):
-    """A residual step on frames [B, C, T]; the whole clip weighs its channels."""
+    """Adds 32 channels to those that came before it. [B, C, T] → [B, C + 32, T]"""
 
-    def __init__(self, width: int, inner: int, dilation: int) -> None:
+    def __init__(self, inputs: int, dilation: int) -> None:
         super().__init__()
-        self.narrow = conv1d(width, inner)
-        self.look = nn.Conv1d(inner, inner, 3, padding=dilation, dilation=dilation)
-        self.weigh = nn.Sequential(nn.Linear(inner, inner // 2), nn.ReLU(), nn.Linear(inner // 2, inner), nn.Sigmoid())
-        self.widen = nn.Sequential(nn.Conv1d(inner, width, 1, bias=False), nn.BatchNorm1d(width))
+        self.norm = nn.BatchNorm1d(inputs)
+        self.narrow = nn.Conv1d(inputs, INNER, 1, bias=False)
+        self.inner_norm = nn.BatchNorm1d(INNER)
+        self.look = nn.Conv1d(INNER, GROWTH, 3, padding=dilation, dilation=dilation, bias=False)
+        self.sum_up = nn.Conv1d(INNER, INNER // 2, 1)
+        self.weigh = nn.Conv1d(INNER // 2, GROWTH, 1)
 
     def forward(self, x: Tensor) -> Tensor:
-        y = self.narrow(x)
-        return F.relu(x + self.widen(self.look(y) * self.weigh(y.mean(dim=2))[..., None]))
+        y = F.relu(self.inner_norm(self.narrow(F.relu(self.norm(x)))))
+        weight = torch.sigmoid(self.weigh(F.relu(self.sum_up(around(y)))))
+        return torch.cat([x, self.look(y) * weight], dim=1)
 
 
-def stage(inputs: int, outputs: int, blocks: int, stride: int) -> nn.Sequential:
-    return nn.Sequential(Block(inputs, outputs, stride), *(Block(outputs, outputs) for _ in range(blocks - 1)))
+class Group(nn.Module):
+    """Layers, each of which sees all before it; half of the channels go on."""
+
+    def __init__(self, inputs: int, layers: int, dilation: int) -> None:
+        super().__init__()
+        self.layers = nn.Sequential(*(Layer(inputs + i * GROWTH, dilation) for i in range(layers)))
+        channels = inputs + layers * GROWTH
+        self.norm = nn.BatchNorm1d(channels)
+        self.halve = nn.Conv1d(channels, channels // 2, 1, bias=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.halve(F.relu(self.norm(self.layers(x))))
+
+
+class Body(nn.Module):
+    """All that is inherited. Its parts are in the order in which CAM++ has them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stem, self.stem_norm = nn.Conv2d(1, MAPS, 3, 1, 1, bias=False), nn.BatchNorm2d(MAPS)
+        self.blocks = nn.Sequential(Block(2), Block(1), Block(2), Block(1))
+        self.last, self.last_norm = nn.Conv2d(MAPS, MAPS, 3, (2, 1), 1, bias=False), nn.BatchNorm2d(MAPS)
+        self.entry = nn.Conv1d(MAPS * BANDS // 8, FIRST, 5, 2, 2, bias=False)
+        self.entry_norm = nn.BatchNorm1d(FIRST)
+        self.groups, channels = nn.ModuleList(), FIRST
+        for layers, dilation in GROUPS:
+            self.groups.append(Group(channels, layers, dilation))
+            channels = (channels + layers * GROWTH) // 2
+        self.out_norm = nn.BatchNorm1d(channels)
+        self.campplus = nn.Conv1d(2 * channels, EMBEDDING, 1, bias=False)
+        self.campplus_norm = nn.BatchNorm1d(EMBEDDING, affine=False)
+        self.channels = channels
+
+    def forward(self, mel: Tensor) -> tuple[Tensor, Tensor, list[Tensor]]:
+        """What CAM++ says [B, 192], the statistics that it says it from, and the maps at all `PLACES`."""
+        x = F.relu(self.stem_norm(self.stem((mel - mel.mean(dim=1, keepdim=True)).transpose(1, 2)[:, None])))
+        x = F.relu(self.last_norm(self.last(self.blocks(x)))).flatten(1, 2)
+        maps = [x]
+        x = F.relu(self.entry_norm(self.entry(x)))
+        for group in self.groups:
+            x = group(x)
+            maps.append(x)
+        maps[-1] = F.relu(self.out_norm(x))
+        found = statistics(maps[-1])
+        return self.campplus_norm(self.campplus(found[..., None]).squeeze(2)), found, maps
 
 
 class Ear(nn.Module):
-    def __init__(self, size: EarSize | None = None) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self.size = size = size or EarSize()
-        first, second, third = size.maps
-        self.stem = conv2d(1, first // 2, 5, 2)
-        self.stages = nn.ModuleList(
-            stage(inputs, outputs, blocks, stride)
-            for inputs, outputs, blocks, stride in zip(
-                (first // 2, first, second), size.maps, size.blocks, (1, 2, 2), strict=True
-            )
-        )
-        self.bands = nn.Sequential(Block(first, 2 * size.bands, (2, 1)), conv2d(2 * size.bands, size.bands, 3, (2, 1)))
-        self.entry = conv1d(size.bands * BANDS // 8, size.width)
-        self.groups = nn.ModuleList(
-            nn.Sequential(*(Layer(size.width, size.inner, dilation) for _ in range(count)))
-            for count, dilation in zip(size.layers, (1, 2, 2), strict=True)
-        )
-        self.out = conv1d(size.width, size.out)
-        self.eres2net = nn.Linear(2 * third * BANDS // 8, EMBEDDING)
-        self.campplus = nn.Linear(2 * size.out, EMBEDDING)
+        self.body = Body()
+        self.eres2net = nn.Linear(EMBEDDING + 2 * self.body.channels, EMBEDDING)
+
+    def inherit(self, campplus: nn.Module) -> None:
+        """Starts from CAM++."""
+        own, given = self.body.state_dict(), list(campplus.state_dict().values())
+        assert [value.shape for value in own.values()] == [value.shape for value in given]
+        self.body.load_state_dict(dict(zip(own, given, strict=True)))
 
     def forward(self, mel: Tensor) -> Heard:
         return self.listen(mel)[0]
 
     def listen(self, mel: Tensor) -> tuple[Heard, dict[str, Tensor]]:
         """`mel` [B, T, 80] of a clip at the usual level. Also the maps at all `PLACES`."""
-        x = self.stem((mel - mel.mean(dim=1, keepdim=True)).transpose(1, 2)[:, None] / 3.0)
-        maps = []
-        for each in self.stages:
-            x = each(x)
-            maps.append(x)
-        eres2net = self.eres2net(statistics(x.flatten(1, 2)))
-        frames = [self.bands(maps[0]).flatten(1, 2)]
-        y = self.entry(frames[0])
-        for group in self.groups:
-            y = group(y)
-            frames.append(y)
-        frames[-1] = self.out(y)
-        campplus = self.campplus(statistics(frames[-1]))
+        campplus, found, maps = self.body(mel)
+        eres2net = self.eres2net(torch.cat([campplus, found], dim=1))
         heard = Heard(F.normalize(eres2net, dim=1), F.normalize(campplus, dim=1), balance(mel))
-        return heard, dict(zip(PLACES, maps + frames, strict=True))
+        return heard, dict(zip(PLACES, maps, strict=True))

@@ -1,14 +1,13 @@
 """The voice encoder: an ear that hears who speaks, and a mapper that makes voice parameters of it."""
 
-from dataclasses import asdict
 from pathlib import Path
 
 import torch
 from torch import Tensor, nn
 
 from cloning.axes import Axes
-from cloning.ear import Ear, EarSize, Heard
-from cloning.mapper import Guess, Mapper, MapperSize, inputs
+from cloning.ear import Ear
+from cloning.mapper import Guess, Mapper, inputs
 
 
 class Encoder(nn.Module):
@@ -16,40 +15,43 @@ class Encoder(nn.Module):
         super().__init__()
         self.ear, self.mapper, self.axes = ear, mapper, axes
 
-    def forward(self, mel: Tensor, pitch: Tensor) -> tuple[Heard, Guess]:
-        heard = self.ear(mel)
-        return heard, self.mapper(inputs(heard, pitch))
+    def forward(self, mel: Tensor, pitch: Tensor) -> tuple[Tensor, Guess]:
+        """What is heard of somebody (`mapper.inputs`), and the first guess at their voice."""
+        heard = self.hear(mel, pitch)
+        return heard, self.mapper(heard)
 
-    @property
-    def size(self) -> dict[str, dict[str, object]]:
-        return {"ear": asdict(self.ear.size), "mapper": asdict(self.mapper.size)}
+    def hear(self, mel: Tensor, pitch: Tensor) -> Tensor:
+        return inputs(self.ear(mel), pitch)
 
 
-def save(module: nn.Module, size: object, path: Path) -> None:
-    """In fp16, but the axes; the file appears whole, for the process beside this one."""
-    weights = {k: v if k.startswith("axes.") else halved(v) for k, v in module.state_dict().items()}
-    torch.save({"size": size, "weights": weights}, path.with_suffix(".new"))
-    path.with_suffix(".new").replace(path)
+def save_ear(ear: Ear, path: Path) -> None:
+    _save(ear.state_dict(), path)
+
+
+def save_mapper(encoder: Encoder, path: Path) -> None:
+    """The mapper, and the axes it guesses on."""
+    _save({k: v for k, v in encoder.state_dict().items() if not k.startswith("ear.")}, path)
 
 
 def load_ear(path: Path) -> Ear:
-    saved = torch.load(path, map_location="cpu")
-    ear = Ear(EarSize(**saved["size"]))
-    ear.load_state_dict(floats(saved["weights"]))
+    ear = Ear()
+    ear.load_state_dict(_load(path))
     return ear.eval()
 
 
-def load(path: Path) -> Encoder:
-    saved = torch.load(path, map_location="cpu")
-    ear, mapper = Ear(EarSize(**saved["size"]["ear"])), Mapper(MapperSize(**saved["size"]["mapper"]))
-    encoder = Encoder(ear, mapper, Axes())
-    encoder.load_state_dict(floats(saved["weights"]))
+def load(ear: Path, mapper: Path) -> Encoder:
+    encoder = Encoder(Ear(), Mapper(), Axes())
+    encoder.load_state_dict({f"ear.{k}": v for k, v in _load(ear).items()} | _load(mapper))
     return encoder.eval()
 
 
-def halved(value: Tensor) -> Tensor:
-    return value.half() if value.is_floating_point() else value
+def _save(weights: dict[str, Tensor], path: Path) -> None:
+    """In fp16, but the axes; the file appears whole, for the process beside this one."""
+    halved = {k: v.half() if v.is_floating_point() and not k.startswith("axes.") else v for k, v in weights.items()}
+    torch.save(halved, path.with_suffix(".new"))
+    path.with_suffix(".new").replace(path)
 
 
-def floats(weights: dict[str, Tensor]) -> dict[str, Tensor]:
+def _load(path: Path) -> dict[str, Tensor]:
+    weights = torch.load(path, map_location="cpu")
     return {k: v.float() if v.is_floating_point() else v for k, v in weights.items()}

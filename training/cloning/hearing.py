@@ -2,10 +2,10 @@
 
     python -m cloning.hearing --judges judges --speakers speakers.pt --out ear --seconds 1500
 
-Every clip is cut anew, disguised as somebody else and heard by ERes2Net and CAM++; the ear hears it spoilt, as uploads
-are, and is asked for their inner maps and embeddings. Speech of random voices comes from `--spoken`, a file that the
-training of the mapper writes, as soon as it is there. `--out` gets ear.pt, a running mean of the weights, and
-hearing.pt, from which `--resume` goes on.
+The ear starts as CAM++. Every clip is cut anew, disguised as somebody else and heard by ERes2Net and CAM++; the ear
+hears it spoilt, as uploads are, and is asked for CAM++'s inner maps and for what both say. Speech of random voices comes from `--spoken`, a file that the
+training of the mapper writes, as soon as it is there. `--out` gets ear.pt, the
+best of the weights' running means, from which `--resume` goes on.
 """
 
 import argparse
@@ -21,14 +21,14 @@ from cloning import encoder as encoders
 from cloning import speakers
 from cloning.clock import Clock, Notes, parts_of_time, say
 from cloning.damage import damaged
-from cloning.ear import Ear, EarSize
+from cloning.ear import Ear
 from cloning.judges import Networks
 from cloning.lecture import Lecture, teach
 from cloning.sound import HOP, RATE, WINDOW, level, log_mel
 from cloning.speakers import Clip
 from cloning.tape import Tape, spliced
 
-LENGTHS = (200, 400)
+LENGTHS = (300, 600)
 """Frames in a crop: few, since a card is fastest with shapes it knows."""
 GROUPS = 4
 """Parts of a batch that are disguised each in its own way."""
@@ -50,7 +50,7 @@ class Exam:
     @torch.no_grad()
     def __call__(self, ear: Ear) -> tuple[float, float]:
         heard = [ear(log_mel(wave)) for wave in self.waves]
-        own = torch.cat([torch.cat([h.eres2net, h.campplus], dim=1) for h in heard])
+        own = torch.cat([each.embedding for each in heard])
         eres2net, campplus = (own * self.wanted).unflatten(1, (2, -1)).sum(dim=2).mean(dim=0).tolist()
         return eres2net, campplus
 
@@ -67,16 +67,16 @@ class Hearing:
         }
         self.recorded = Tape.of([clip.wave for clip in training], speakers.chances(training), device)
         self.spoken: Tape | None = None
-        self.ear = Ear(EarSize(**args.size)).train()
-        self.lecture = Lecture(self.ear).to(device)
-        self.ear.to(device, memory_format=torch.channels_last)
+        self.lecture: Lecture | None = None
+        self.ear = Ear()
+        self.ear.inherit(self.networks.campplus.network)
         if args.resume:
-            saved = torch.load(args.resume / "hearing.pt", map_location=device)
-            self.ear.load_state_dict(encoders.floats(saved["ear"]))
-            self.lecture.load_state_dict(encoders.floats(saved["lecture"]))
+            self.ear = encoders.load_ear(args.resume / "ear.pt")
+        self.ear.train().to(device, memory_format=torch.channels_last)
         self.average = copy.deepcopy(self.ear).requires_grad_(False).eval()
-        self.parameters = [*self.ear.parameters(), *self.lecture.parameters()]
-        self.optimiser = torch.optim.AdamW(self.parameters, 0.0, weight_decay=0.02)
+        self.parts = ((self.ear.body, args.body_rate), (self.ear.eres2net, args.rate))
+        groups = [{"params": list(part.parameters())} for part, _ in self.parts]
+        self.optimiser = torch.optim.AdamW(groups, 0.0, weight_decay=0.02)
         self.steps = 0
         self.notes = Notes()
 
@@ -107,20 +107,20 @@ class Hearing:
             wave = self.batch(count, frames * HOP + WINDOW - HOP)
             mel = log_mel(level(damaged(wave, wave[:8].roll(1, dims=0))))
         taught = teach(self.networks, wave)
-        if not self.lecture.measured:
-            self.lecture.measure(taught)
+        self.lecture = self.lecture or Lecture(taught)
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.device.type == "cuda"):
             heard, maps = self.ear.listen(mel)
-            marks = self.lecture(heard.float(), maps, taught)
-        self.optimiser.param_groups[0]["lr"] = self.args.rate * rate * min(1.0, (self.steps + 1) / 100)
+        marks = self.lecture.mark(heard.float(), maps, taught)
+        for group, (_, peak) in zip(self.optimiser.param_groups, self.parts, strict=True):
+            group["lr"] = peak * rate * min(1.0, (self.steps + 1) / 100)
         self.optimiser.zero_grad()
         marks.loss(self.args.inner, self.args.steady).backward()
-        torch.nn.utils.clip_grad_norm_(self.parameters, 3.0)
+        torch.nn.utils.clip_grad_norm_(self.ear.parameters(), 3.0)
         self.optimiser.step()
         self.steps += 1
         self._remember()
         self.notes.add(e=marks.likeness_e, c=marks.likeness_c, **marks.unexplained)
-        self.notes.add(**{f"mean {place}": value for place, value in marks.confused.items() if place in ("e3", "c3")})
+        self.notes.add(mean=marks.confused["out"])
 
     @torch.no_grad()
     def _remember(self) -> None:
@@ -129,23 +129,27 @@ class Hearing:
         pairs = [(mean, value) for mean, value in zip(means, values, strict=True) if mean.is_floating_point()]
         torch._foreach_lerp_([mean for mean, _ in pairs], [value for _, value in pairs], share)
 
-    def examine(self) -> str:
+    def examine(self) -> tuple[float, str]:
+        """How good the ear is on people set apart, and all about it in words."""
         with torch.backends.cudnn.flags(enabled=True, benchmark=False, allow_tf32=True):
             results = {name: exam(self.average) for name, exam in self.exams.items()}
-        return "  ".join(f"{name} E {e:.3f} C {c:.3f}" for name, (e, c) in results.items())
-
-    def save(self, folder: Path) -> None:
-        encoders.save(self.average, vars(self.average.size), folder / "ear.pt")
-        state = {"ear": self.ear.state_dict(), "lecture": self.lecture.state_dict()}
-        halved = {part: {k: encoders.halved(v) for k, v in weights.items()} for part, weights in state.items()}
-        torch.save(halved, folder / "hearing.new")
-        (folder / "hearing.new").replace(folder / "hearing.pt")
+        words = "  ".join(f"{name} E {e:.3f} C {c:.3f}" for name, (e, c) in results.items())
+        return sum(results["apart"]), words
 
 
 def run(hearing: Hearing, args: argparse.Namespace) -> None:
     clock = Clock(args)
-    report, save, examine = clock.every(15), clock.every(args.save_every), clock.every(args.examine_every)
-    last = (0, time.monotonic())
+    report, examine = clock.every(15), clock.every(args.examine_every)
+    last, best = (0, time.monotonic()), 0.0
+
+    def keep_the_best() -> None:
+        nonlocal best
+        score, words = hearing.examine()
+        say(f"  {words}")
+        if score > best:
+            best = score
+            encoders.save_ear(hearing.average, args.out / "ear.pt")
+
     while clock.running:
         hearing.step(clock.rate)
         if report():
@@ -154,12 +158,10 @@ def run(hearing: Hearing, args: argparse.Namespace) -> None:
             last = (steps, now)
             if hearing.look_for_speech():
                 say("the speech of random voices is there")
-        if save():
-            hearing.save(args.out)
         if examine():
-            say(f"  {hearing.examine()}")
-    hearing.save(args.out)
-    say(f"done: {hearing.steps} steps  {hearing.examine()}")
+            keep_the_best()
+    keep_the_best()
+    say(f"done: {hearing.steps} steps")
 
 
 def main() -> None:
@@ -167,17 +169,16 @@ def main() -> None:
     for name in ("judges", "speakers", "out"):
         parser.add_argument(f"--{name}", type=Path, required=True)
     parser.add_argument("--spoken", type=Path, help="a file of speech that may come later")
-    parser.add_argument("--resume", type=Path, help="a folder with hearing.pt")
+    parser.add_argument("--resume", type=Path, help="a folder with ear.pt")
     parts_of_time(parser)
-    parser.add_argument("--batch", type=int, default=160, help="crops of 2 s in a step, half as many of 4 s")
-    parser.add_argument("--rate", type=float, default=2e-3)
-    parser.add_argument("--inner", type=float, default=4.0, help="weight of the inner maps")
+    parser.add_argument("--batch", type=int, default=128, help="crops of 3 s in a step, half as many of 6 s")
+    parser.add_argument("--rate", type=float, default=2e-3, help="of learning, for what ERes2Net would say")
+    parser.add_argument("--body-rate", type=float, default=4e-4, help="of learning, for what is inherited")
+    parser.add_argument("--inner", type=float, default=1.0, help="weight of the inner maps")
     parser.add_argument("--steady", type=float, default=1.0, help="weight of the maps' means over time")
     parser.add_argument("--keep", type=float, default=0.998, help="of the running mean, a step")
     parser.add_argument("--clips", type=int, default=None, help="only so many recordings")
-    parser.add_argument("--narrow", action="store_const", dest="size", const=NARROW, default={}, help="for rehearsals")
-    parser.add_argument("--save-every", type=float, default=20)
-    parser.add_argument("--examine-every", type=float, default=60)
+    parser.add_argument("--examine-every", type=float, default=30)
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
@@ -190,9 +191,6 @@ def main() -> None:
     torch.backends.cudnn.benchmark = True
     say(f"bf16 against fp32: {hearing.rounding():.4f}")
     run(hearing, args)
-
-
-NARROW = {"maps": (16, 32, 64), "bands": 8, "width": 64, "inner": 32, "layers": (1, 1, 1), "out": 64}
 
 
 if __name__ == "__main__":

@@ -4,11 +4,12 @@
         --judges judges --speakers speakers.pt --ear ear --out run --seconds 1300
 
 A text is spoken with the guessed parameters, and the gradient of the speech's likeness to the speaker, its naturalness
-and its words flows back through our head and Kokoro's front. The people come from a shelf, with the errors of the
-newest ear in `--ear`. First the mapper learns the parameters of random voices from their embeddings.
+and its words flows back through our head and Kokoro's front. In the next step the ear has heard that speech, and the same
+people's guesses are corrected and speak again, `ROUNDS` times. The people come from a shelf, with the errors of the newest
+ear in `--ear`. First the mapper learns the parameters of random voices from their embeddings.
 
-`--resume FOLDER` goes on from a folder's encoder.pt. `encoder.pt` (a running mean of the weights) and `best.pt` (the
-best on validation speakers) are written to `--out`, the random voices' speech to `--spoken`, for the ear.
+`--resume FOLDER` goes on from a folder's ear.pt and mapper.pt. `mapper.pt` (a running mean of the weights) and `best.pt`
+(the best on validation speakers) are written to `--out`, the random voices' speech to `--spoken`, for the ear.
 """
 
 import argparse
@@ -45,13 +46,15 @@ from cloning.validation import Validation
 HELD_OUT = 40
 """Texts that validation uses and training never sees."""
 EXCERPT = 3 * RATE
+ROUNDS = 2
+"""Of correction."""
 
 
 @dataclass(frozen=True)
 class Weights:
     campplus: float = 0.6
     naturalness: float = 0.15
-    natural_enough: float = 4.6
+    natural_enough: float = 4.5
     words: float = 0.3
     pace: float = 1.0
     pace_room: float = 0.12
@@ -62,6 +65,15 @@ class Weights:
     pitch: float = 3.0
     colour: float = 0.1
     known: float = 0.05
+
+
+@dataclass
+class Attempt:
+    """How somebody's voice was guessed, and how the ear heard it speak."""
+
+    lesson: Lesson
+    guess: Guess
+    heard: Tensor  # [B, 467]
 
 
 def excerpt(wave: Tensor) -> Tensor:
@@ -75,7 +87,7 @@ class Imitation:
     def __init__(self, args: argparse.Namespace, device: torch.device) -> None:
         self.args, self.device, self.weights, self.notes = args, device, Weights(), Notes()
         self.judges = Judges(args.judges).to(device)
-        resumed = encoders.load(args.resume / "encoder.pt") if args.resume else None
+        resumed = encoders.load(args.resume / "ear.pt", args.resume / "mapper.pt") if args.resume else None
         axes = Axes.measured(voices.unpack(args.voices))
         if resumed:
             axes.load_state_dict(resumed.axes.state_dict())
@@ -97,6 +109,7 @@ class Imitation:
         self.mapper = (resumed.mapper if resumed else Mapper()).to(device).train()
         self.average = Encoder(Ear(), copy.deepcopy(self.mapper), axes).to(device).requires_grad_(False).eval()
         self.ear_time = 0.0
+        self.earlier: Attempt | None = None
         self.optimiser = torch.optim.AdamW(self.mapper.parameters(), 0.0, weight_decay=0.02)
         self.steps = 0
 
@@ -129,8 +142,8 @@ class Imitation:
             + weights.pace * F.relu(spoken.pace.abs() - weights.pace_room)
         )
 
-    def unlikeness(self, guess: Guess, lesson: Lesson, judge_naturalness: bool) -> Tensor:
-        """Speaks like the lesson's speakers, and tells how unlike them it was."""
+    def unlikeness(self, guess: Guess, lesson: Lesson, judge_naturalness: bool) -> tuple[Tensor, Tensor]:
+        """Speaks like the lesson's speakers, and tells how unlike them it was, and the wave."""
         weights = self.weights
         spoken = self.speech(
             random.choice(self.texts), self.speech.axes.voice(guess), random.randrange(len(guess.axes))
@@ -155,14 +168,32 @@ class Imitation:
             natural = self.judges.naturalness(wave[torch.randperm(len(wave), device=self.device)[: self.args.judged]])
             loss = loss + 2 * weights.naturalness * F.relu(weights.natural_enough - natural).mean()
             self.notes.add(mos=natural.mean())
-        self.notes.add(e=likeness_e.mean(), c=likeness_c.mean(), words=right.mean(), pitch=off.abs().mean())
+        for i, part in enumerate(likeness_e.detach().split(self.fresh)):
+            self.notes.add(**{f"e{i}": part.mean()})
+        self.notes.add(c=likeness_c.mean(), words=right.mean(), pitch=off.abs().mean())
         self.notes.add(pace=spoken.pace.abs().mean(), colour=coloured.mean(), axes=guess.axes.square().mean().sqrt())
         self.notes.add(layers=guess.layers.square().sum(dim=2).mean().sqrt())
-        return loss
+        return loss, wave.detach()
+
+    @property
+    def fresh(self) -> int:
+        """People of a batch who are met for the first time."""
+        return self.args.batch // (1 + ROUNDS)
+
+    @torch.no_grad()
+    def hear(self, wave: Tensor) -> Tensor:
+        wave = level(wave)
+        return self.average.hear(log_mel(wave), pitch(wave))
 
     def step(self, rate: float) -> None:
-        lesson = self.lessons.draw(self.lessons.pick(self.args.batch, 0.8), self.errors).mixed(0.3)
-        loss = self.unlikeness(self.mapper(lesson.inputs), lesson, random.random() < 0.5)
+        lesson = self.lessons.draw(self.lessons.pick(self.fresh, 0.8), self.errors).mixed(0.3)
+        guess = self.mapper(lesson.inputs)
+        if earlier := self.earlier:
+            better = self.mapper.corrected(earlier.lesson.inputs, earlier.heard, earlier.guess)
+            lesson, guess = lesson.then(earlier.lesson), Guess.of(torch.cat([guess.vector(), better.vector()]))
+        loss, wave = self.unlikeness(guess, lesson, random.random() < 0.5)
+        again = slice(ROUNDS * self.fresh)
+        self.earlier = Attempt(lesson[again], Guess.of(guess.vector()[again].detach()), self.hear(wave[again]))
         self.optimiser.param_groups[0]["lr"] = 5e-4 * rate * min(1.0, (self.steps + 1) / 30)
         self.optimiser.zero_grad()
         loss.backward()
@@ -193,7 +224,9 @@ class Imitation:
     def take_ear(self) -> None:
         """The newest ear of the process beside this one, and its errors."""
         path = self.args.ear / "ear.pt"
-        if not path.exists() or path.stat().st_mtime == self.ear_time:
+        while not path.exists():
+            time.sleep(1)
+        if path.stat().st_mtime == self.ear_time:
             return
         self.ear_time = path.stat().st_mtime
         self.average.ear = encoders.load_ear(path).to(self.device).requires_grad_(False)
@@ -206,17 +239,17 @@ class Imitation:
         return {name: value.half().cpu() for name, value in vars(self.speech.axes.voice(guess)).items()}
 
     def save(self, path: Path) -> None:
-        encoders.save(self.average, self.average.size, path)
+        encoders.save_mapper(self.average, path)
 
 
 def run(imitation: Imitation, args: argparse.Namespace) -> None:
+    imitation.take_ear()
     if not args.resume:
         imitation.warm_up(args.warm_up)
         say(f"warmed up: {imitation.notes}")
     clock, last, best = Clock(args), (0, time.monotonic()), -1.0
     report, save, validate = clock.every(15), clock.every(args.save_every), clock.every(args.validate_every)
     hear = clock.every(args.ear_every)
-    imitation.take_ear()
     while clock.running:
         imitation.step(clock.rate)
         if report():
@@ -226,7 +259,7 @@ def run(imitation: Imitation, args: argparse.Namespace) -> None:
         if hear():
             imitation.take_ear()
         if save():
-            imitation.save(args.out / "encoder.pt")
+            imitation.save(args.out / "mapper.pt")
         if validate():
             scores = imitation.validation(imitation.average)
             say(f"  {scores}")
@@ -237,7 +270,7 @@ def run(imitation: Imitation, args: argparse.Namespace) -> None:
             if imitation.device.type == "cuda":
                 torch.cuda.empty_cache()  # every length of text leaves its own blocks behind
     imitation.take_ear()
-    imitation.save(args.out / "encoder.pt")
+    imitation.save(args.out / "mapper.pt")
     torch.save(imitation.clones(args.clones), args.out / "clones.pt")
     say(f"done: {imitation.steps} steps")
     imitation.validation.finish(imitation.average, args.out)
@@ -248,11 +281,11 @@ def main() -> None:
     for name in ("front", "head", "voices", "corpus", "judges", "speakers", "ear", "out"):
         parser.add_argument(f"--{name}", type=Path, required=True)
     parser.add_argument("--spoken", type=Path, help="where to write the random voices' speech, for the ear")
-    parser.add_argument("--resume", type=Path, help="a folder with encoder.pt")
+    parser.add_argument("--resume", type=Path, help="a folder with ear.pt and mapper.pt")
     parts_of_time(parser)
     parser.add_argument("--warm-up", type=float, default=15, help="seconds")
     parser.add_argument("--listener-seconds", type=float, default=45)
-    parser.add_argument("--batch", type=int, default=72, help="voices that speak a text")
+    parser.add_argument("--batch", type=int, default=96, help="voices that speak a text")
     parser.add_argument("--judged", type=int, default=16, help="clips of a batch that DistillMOS hears")
     parser.add_argument("--random-texts", type=int, default=60)
     parser.add_argument("--longest", type=int, default=48, help="phonemes in a text")

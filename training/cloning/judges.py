@@ -87,9 +87,8 @@ class Networks(nn.Module):
 
         eres2net = _filled(ERes2Net(feat_dim=80, embedding_size=192), folder / "eres2net.pt")
         campplus = _filled(CAMPPlus(feat_dim=80, embedding_size=192), folder / "campplus.pt")
-        fused = [eres2net.fuse_mode12, eres2net.fuse_mode123, eres2net.fuse_mode1234]
         layers = campplus.xvector
-        self.eres2net = Speaker(eres2net, fused)
+        self.eres2net = Speaker(eres2net, [])
         self.campplus = Speaker(campplus, [campplus.head, layers.transit1, layers.transit2, layers.out_nonlinear])
         self.eval().requires_grad_(False)
 

@@ -27,6 +27,12 @@ class Lesson:
     colour: Tensor  # [B, 80]
     axes: Tensor  # [B, 106], NaN where unknown
 
+    def __getitem__(self, rows: slice) -> "Lesson":
+        return Lesson(**{name: value[rows] for name, value in vars(self).items()})
+
+    def then(self, other: "Lesson") -> "Lesson":
+        return Lesson(**{name: torch.cat([value, getattr(other, name)]) for name, value in vars(self).items()})
+
     def mixed(self, share: float) -> "Lesson":
         """Some of the speakers crossed with others: there are many more people than recordings of them."""
         count, device = len(self.inputs), self.inputs.device
@@ -72,8 +78,7 @@ class Errors:
         self.wave = level(torch.stack(waves).to(device))
         embedding = torch.cat([networks.embedding(part) for part in self.wave.split(32)])
         self.truth = told(embedding, pitch(self.wave), balance(log_mel(self.wave)))
-        self.share: Tensor | None = None
-        self.residual = torch.zeros(0)
+        self.share, self.residual = torch.ones(()), torch.zeros_like(self.truth[:1])
 
     @torch.no_grad()
     def measure(self, ear: Ear) -> float:
@@ -91,18 +96,8 @@ class Errors:
         return float(likeness[0])
 
     def added(self, truth: Tensor) -> Tensor:
-        if self.share is None:
-            return unit(truth + _made_up(truth))
         drawn = self.residual[torch.randint(len(self.residual), (len(truth),), device=truth.device)]
         return unit(self.share * truth + drawn)
-
-
-def _made_up(truth: Tensor) -> Tensor:
-    """Errors before there is an ear: embeddings up to as far off as they are long, some noise on the rest."""
-    noise = torch.randn_like(truth)
-    noise[:, :BOTH] *= torch.rand(len(truth), 1, device=truth.device) * 1.2
-    noise[:, BOTH:] *= 0.15
-    return noise
 
 
 class Lessons:

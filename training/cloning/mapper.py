@@ -1,4 +1,4 @@
-"""The mapper: who somebody is → how svc speaks like them."""
+"""Who somebody is → how svc speaks like them: a first guess, and what to change in it once it has spoken."""
 
 import math
 from dataclasses import dataclass
@@ -12,12 +12,7 @@ from cloning.sound import BANDS
 STYLE, LAYERS, AXES = 128, 11, 106
 PITCH = 3
 INPUTS = 2 * EMBEDDING + PITCH + BANDS
-
-
-@dataclass(frozen=True)
-class MapperSize:
-    width: int = 512
-    blocks: int = 3
+WIDTH, BLOCKS = 512, 3
 
 
 @dataclass
@@ -29,6 +24,18 @@ class Guess:
     melody: Tensor  # [B, 128]
     layers: Tensor  # [B, 11, 128]
     log_pitch_scale: Tensor  # [B]
+
+    SIZE = AXES + (2 + LAYERS) * STYLE + 1
+
+    @classmethod
+    def of(cls, vector: Tensor) -> "Guess":
+        """From all of it in one vector. [B, 1771]"""
+        axes, timbre, melody, layers, pitch = vector.split([AXES, STYLE, STYLE, LAYERS * STYLE, 1], dim=1)
+        return cls(axes, timbre, melody, layers.unflatten(1, (LAYERS, STYLE)), pitch.squeeze(1))
+
+    def vector(self) -> Tensor:
+        parts = [self.axes, self.timbre, self.melody, self.layers.flatten(1), self.log_pitch_scale[:, None]]
+        return torch.cat(parts, dim=1)
 
     def __getitem__(self, rows: slice | Tensor) -> "Guess":
         return Guess(**{name: value[rows] for name, value in vars(self).items()})
@@ -42,30 +49,51 @@ def inputs(heard: Heard, pitch: Tensor) -> Tensor:
     return torch.cat([heard.eres2net * scale, heard.campplus * scale, curves, heard.balance / 3], dim=1)
 
 
-class Mapper(nn.Module):
-    def __init__(self, size: MapperSize | None = None) -> None:
+class _Network(nn.Module):
+    """Any vector → the vector of a guess."""
+
+    def __init__(self, entries: int) -> None:
         super().__init__()
-        self.size = size = size or MapperSize()
-        width = size.width
-        self.entry = nn.Linear(INPUTS, width)
+        self.entry = nn.Linear(entries, WIDTH)
         self.blocks = nn.ModuleList(
             nn.Sequential(
-                nn.LayerNorm(width), nn.Linear(width, width), nn.GELU(), nn.Dropout(0.1), nn.Linear(width, width)
+                nn.LayerNorm(WIDTH), nn.Linear(WIDTH, WIDTH), nn.GELU(), nn.Dropout(0.1), nn.Linear(WIDTH, WIDTH)
             )
-            for _ in range(size.blocks)
+            for _ in range(BLOCKS)
         )
-        self.norm = nn.LayerNorm(width)
-        self.axes = nn.Linear(width, AXES)
-        self.free = nn.Linear(width, (2 + LAYERS) * STYLE)
-        self.pitch = nn.Linear(width, 1)
+        self.norm = nn.LayerNorm(WIDTH)
+        self.axes = nn.Linear(WIDTH, AXES)
+        self.free = nn.Linear(WIDTH, (2 + LAYERS) * STYLE)
+        self.pitch = nn.Linear(WIDTH, 1)
         for tensor in (self.free.weight, self.free.bias, self.pitch.weight, self.pitch.bias):
             nn.init.zeros_(tensor)
 
-    def forward(self, inputs: Tensor) -> Guess:
-        x = self.entry(inputs)
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.entry(x)
         for block in self.blocks:
             x = x + block(x)
         x = self.norm(x)
         # Off the axes a small step is heard at once: these weights learn ten times slower.
-        free = 0.1 * self.free(x).unflatten(1, (2 + LAYERS, STYLE))
-        return Guess(self.axes(x), free[:, 0], free[:, 1], free[:, 2:], self.pitch(x).squeeze(1))
+        return torch.cat([self.axes(x), 0.1 * self.free(x), self.pitch(x)], dim=1)
+
+
+class Mapper(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.guess = _Network(INPUTS)
+        self.change = _Network(2 * INPUTS + Guess.SIZE)
+        nn.init.zeros_(self.change.axes.weight)
+        nn.init.zeros_(self.change.axes.bias)
+        # How large what is off the axes usually is, so that all of a guess counts alike.
+        scale = torch.full((Guess.SIZE,), 10.0)
+        scale[:AXES], scale[-1] = 1.0, 5.0
+        self.register_buffer("scale", scale, persistent=False)
+
+    def forward(self, person: Tensor) -> Guess:
+        """A first guess from what was heard of somebody (`inputs`)."""
+        return Guess.of(self.guess(person))
+
+    def corrected(self, person: Tensor, spoken: Tensor, guess: Guess) -> Guess:
+        """A better guess, when a voice like this was heard to speak."""
+        vector = guess.vector()
+        return Guess.of(vector + self.change(torch.cat([person, person - spoken, vector * self.scale], dim=1)))

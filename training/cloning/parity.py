@@ -45,17 +45,17 @@ def bold(speech: Speech, count: int) -> Guess:
     return guess
 
 
-def heard(path: Path, clips: list[Path]) -> Guess:
+def heard(encoder: encoders.Encoder, clips: list[Path]) -> Guess:
     """The voices that an encoder hears in recordings."""
     import soundfile
 
-    encoder, guesses = encoders.load(path), []
+    guesses = []
     for clip in clips:
         wave, rate = soundfile.read(clip, dtype="float32", always_2d=True)
         wave = level(torch.from_numpy(soxr.resample(wave[:, 0], rate, RATE))[None])
         with torch.no_grad():
             guesses.append(encoder(log_mel(wave), pitch(wave))[1])
-    return Guess(**{name: torch.cat([getattr(guess, name) for guess in guesses]) for name in vars(guesses[0])})
+    return Guess.of(torch.cat([guess.vector() for guess in guesses]))
 
 
 def median(curve: np.ndarray) -> float:
@@ -91,7 +91,7 @@ def main() -> None:
     for name in ("front", "head", "voices", "corpus", "kokoro"):
         parser.add_argument(name, type=Path)
     parser.add_argument("--count", type=int, default=4, help="random voices")
-    parser.add_argument("--encoder", type=Path)
+    parser.add_argument("--encoder", type=Path, nargs=2, help="ear.pt and mapper.pt")
     parser.add_argument("--clips", type=Path, nargs="*", default=[])
     args = parser.parse_args()
     random.seed(0)
@@ -101,7 +101,9 @@ def main() -> None:
     engine.load()
     texts = [ids for ids in banks.texts(args.corpus, seed=0) if 24 <= len(ids) <= 48]
     guesses = [bold(speech, 1) for _ in range(args.count)]
-    guesses += [heard(args.encoder, [clip]) for clip in args.clips]
+    if args.encoder:
+        encoder = encoders.load(*args.encoder)
+        guesses += [heard(encoder, [clip]) for clip in args.clips]
     worst = 0.0
     print("seconds     curve, Hz     heard, Hz   (training, product)")
     for guess, ids in zip(guesses, texts, strict=False):
