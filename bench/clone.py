@@ -166,8 +166,8 @@ def _report(session: _Session, count: int) -> Report:
     report.notes = [
         f"{better} of {count} clones are more like their speaker than the nearest built-in voice (ERes2Net), which the "
         "encoder chooses. The spread is the standard deviation over people. Seconds to clone: decoding, choosing the "
-        "speech, the encoder and tuning the pitch, without the second sample, which the server speaks to measure the "
-        "likeness."
+        "speech, the encoder, and tuning pitch and colour, without the second sample, which the server speaks to "
+        "measure the likeness."
     ]
     return report
 

@@ -29,7 +29,7 @@ hear() {
 speak() {
   setsid nohup $PYTHON -m cloning.imitation --front "$WORK/front.pt" --head "$WORK/turbo-head.onnx" \
     --voices "$WORK/voices.pt" --corpus "$WORK/corpus.json" --judges "$WORK/judges" --speakers "$WORK/speakers.pt" \
-    --spoken "$WORK/spoken.pt" --ear "$WORK/ear" --out "$WORK/run" --until "$WORK/until" --spare 90 ${MAPPER:-} \
+    --spoken "$WORK/spoken.pt" --ear "$WORK/ear" --out "$WORK/run" --until "$WORK/until" --spare 60 ${MAPPER:-} \
     > "$WORK/run.log" 2>&1 < /dev/null &
 }
 

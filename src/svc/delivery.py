@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from svc.cloning.colour import PLAIN, Colour
 from svc.engine.protocol import PLAIN_LAYERS, Delivery, Samples, StyleTable
 from svc.text.language import Language
 from svc.voices import Voice
@@ -44,14 +45,14 @@ class VoiceSettings:
             take=seed,
         )
 
-    def voiced(self, voice: Voice) -> StyleTable:
+    def voiced(self, voice: Voice, language: Language) -> StyleTable:
         """The voice's style, with as much of its own timbre as asked for."""
-        own = self._own()
+        own, plain = self._own(), voice.style_in(language)
         if own == 1.0:
-            return voice.style
-        style = voice.style.copy()
+            return plain
+        style = plain.copy()
         timbre = slice(0, 128)
-        style[:, timbre] = voice.neutral[:, timbre] + own * (voice.style - voice.neutral)[:, timbre]
+        style[:, timbre] = voice.neutral[:, timbre] + own * (plain - voice.neutral)[:, timbre]
         return style
 
     def layered(self, voice: Voice, language: Language) -> Samples:
@@ -59,6 +60,12 @@ class VoiceSettings:
         if voice.parameters is None:
             return PLAIN_LAYERS
         return np.float32(self._own()) * voice.parameters.layers_in(language)
+
+    def coloured(self, voice: Voice) -> Colour:
+        """The filter that a cloned voice passes through, in the same measure."""
+        if voice.parameters is None:
+            return PLAIN
+        return np.float32(self._own()) * voice.parameters.colour
 
     def _own(self) -> float:
         """How much of what is its own a voice keeps."""

@@ -3,7 +3,7 @@
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from svc.alignment import Aligner, Alignment, Progress, progress
 from svc.audio import encoders
 from svc.audio.formats import OutputFormat
 from svc.cloning import watermark
+from svc.cloning.colour import Filter
 from svc.delivery import VoiceSettings
 from svc.engine.protocol import Chunk, Engine, Samples, Utterance
 from svc.text.language import Language
@@ -118,17 +119,19 @@ class Speaker:
     def __init__(self, engine: Engine, request: SpeechRequest, marked: bool) -> None:
         self._engine = engine
         self._marked = marked
-        self._style = request.settings.voiced(request.voice)
+        self._style = cache(partial(request.settings.voiced, request.voice))
         self._delivery = request.settings.delivery(request.seed)
-        self._layers = partial(request.settings.layered, request.voice)
+        self._layers = cache(partial(request.settings.layered, request.voice))
         self._pitch_scale = request.voice.parameters.pitch_scale if request.voice.parameters else 1.0
+        colour = request.settings.coloured(request.voice)
+        self._filter = Filter(colour, engine.sample_rate) if colour.any() else None
         self.seconds = 0.0
 
     def speak(self, phrases: Iterable[Phrase]) -> Iterator[SpokenChunk]:
         for phrase in phrases:
             began = self.seconds
             for chunk in self._sound(phrase):
-                samples = self._signed(chunk.samples)
+                samples = self._signed(self._filter(chunk.samples) if self._filter else chunk.samples)
                 self.seconds += len(samples) / self._engine.sample_rate
                 yield SpokenChunk(samples, progress(phrase, chunk.timings, began), self.seconds)
 
@@ -140,7 +143,7 @@ class Speaker:
             yield from self._engine.synthesize(
                 Utterance(
                     phrase.phonemes,
-                    self._style,
+                    self._style(phrase.language),
                     self._delivery,
                     phrase.before,
                     phrase.after,

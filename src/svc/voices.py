@@ -72,11 +72,16 @@ class Voice:
 
     @property
     def style(self) -> StyleTable:
+        return self.style_in(self.language)
+
+    def style_in(self, language: Language) -> StyleTable:
+        """A built-in voice has the same in all languages."""
         if self.table is not None:
             return self.table
         assert self.parameters is not None
         # Half a megabyte, made in a moment: only who speaks with a clone needs to hold it.
-        style: StyleTable = self.neutral + np.concatenate([self.parameters.timbre, self.parameters.melody])
+        own = np.concatenate([self.parameters.timbre, self.parameters.melody_in(language)])
+        style: StyleTable = self.neutral + own
         return style
 
 

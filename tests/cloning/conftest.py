@@ -1,12 +1,13 @@
 """What the tests of cloning share: somebody who speaks, and an ear that needs no model."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from zlib import crc32
 
 import numpy as np
 import pytest
 
+from svc.cloning.colour import PLAIN, Colour
 from svc.cloning.ear import Ear, Embedding
 from svc.cloning.likeness import Likeness
 from svc.cloning.parameters import LAYERS, STYLE, VoiceParameters
@@ -26,6 +27,7 @@ class Made:
     parameters: VoiceParameters
     embedding: Embedding
     pitch: float = 150.0
+    colour: Colour = field(default_factory=lambda: PLAIN)
 
 
 class StandInEar:

@@ -5,15 +5,17 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
+from svc.cloning.colour import BANDS
 from svc.cloning.parameters import LAYERS, STYLE, VERSION, VoiceParameters
 from svc.engine.fake import FakeEngine
 from svc.engine.protocol import Chunk, Utterance
 from svc.speech import Speech, SpeechRequest
 from svc.text.language import Language
 from svc.text.phonemes import Phonemizer
-from svc.voices import Voices
+from svc.voices import Voices, built_in
 
 
 def some(scale: float = 0.3, pitch_scale: float = 1.1) -> VoiceParameters:
@@ -21,13 +23,13 @@ def some(scale: float = 0.3, pitch_scale: float = 1.1) -> VoiceParameters:
     timbre, melody, layers = (
         (scale * chance.standard_normal(shape)).astype(np.float32) for shape in ((STYLE,), (STYLE,), (LAYERS, STYLE))
     )
-    return VoiceParameters(timbre, melody, layers, pitch_scale)
+    return VoiceParameters(timbre, melody, layers, pitch_scale, (scale * chance.random(BANDS)).astype(np.float32))
 
 
 def test_what_is_written_is_read() -> None:
     written = some()
     read = VoiceParameters.from_json(json.loads(json.dumps(written.to_json())))
-    for name in ("timbre", "melody", "layers"):
+    for name in ("timbre", "melody", "layers", "colour"):
         assert np.allclose(getattr(read, name), getattr(written, name), atol=1e-3)
     assert read.pitch_scale == written.pitch_scale
 
@@ -44,6 +46,7 @@ def test_it_is_small() -> None:
         {"timbre": "AAAA"},
         {"timbre": "not base64!"},
         {"layers": 5},
+        {"colour": "AAAA"},
         {"pitch_scale": "loud"},
         {"pitch_scale": None},
         {"pitch_scale": 0.0},
@@ -81,21 +84,43 @@ def test_the_style_table_is_like_a_built_in_one() -> None:
     assert np.allclose(difference[0, :STYLE], some().timbre, atol=1e-5)
 
 
-def test_the_decoders_layers_are_for_english() -> None:
+def test_in_english_it_is_as_it_is() -> None:
     voice = some()
-    for language in Language:
-        layers = voice.layers_in(language)
-        assert np.array_equal(layers[-1], voice.layers[-1])
-        assert np.array_equal(layers[:-1], voice.layers[:-1] if language.english else np.zeros((LAYERS - 1, STYLE)))
+    for language in (Language.ENGLISH_US, Language.ENGLISH_GB):
+        assert np.array_equal(voice.layers_in(language), voice.layers)
+        assert np.array_equal(voice.melody_in(language), voice.melody)
 
 
-def test_each_sentence_gets_the_layers_of_its_language(phonemizer: Phonemizer, voices: Voices) -> None:
+def natives(language: Language) -> npt.NDArray[np.float32]:
+    """The middle of those who speak a language, as an offset from the middle of all voices."""
+    rows = {voice.key: voice.style[60:120].mean(axis=0) for voice in built_in()}
+    own = [rows[voice.key] for voice in built_in() if voice.language is language]
+    offset: npt.NDArray[np.float32] = np.mean(own, axis=0) - np.mean(list(rows.values()), axis=0)
+    return offset
+
+
+@pytest.mark.parametrize("language", [language for language in Language if not language.english])
+def test_elsewhere_it_speaks_more_as_they_do_there(language: Language) -> None:
+    voice, there = some(), natives(language)
+    assert np.allclose(voice.melody_in(language) - voice.melody, there[STYLE:], atol=1e-4)
+    layers = voice.layers_in(language)
+    assert layers.shape == voice.layers.shape
+    first = voice.timbre + layers[0]
+    assert np.linalg.norm(first - there[:STYLE]) < np.linalg.norm(voice.timbre - there[:STYLE])
+    assert np.array_equal(layers[-1], voice.layers[-1])
+
+
+def test_each_sentence_is_spoken_as_in_its_language(phonemizer: Phonemizer, voices: Voices) -> None:
     class Engine(FakeEngine):
         def synthesize(self, utterance: Utterance) -> Iterator[Chunk]:
-            strayed.append(bool(utterance.layers[:-1].any()))
+            spoken.append(utterance)
             return super().synthesize(utterance)
 
-    strayed: list[bool] = []
+    spoken: list[Utterance] = []
     text = "Good morning to all of you. ¿Dónde está la biblioteca, por favor?"
-    list(Speech(Engine(), phonemizer).speak(SpeechRequest(text, voices.sketch(some(), Language.ENGLISH_US))))
-    assert strayed == [True, False]
+    voice = voices.sketch(some(), Language.ENGLISH_US)
+    list(Speech(Engine(), phonemizer).speak(SpeechRequest(text, voice)))
+    for utterance, language in zip(spoken, (Language.ENGLISH_US, Language.SPANISH), strict=True):
+        assert np.array_equal(utterance.layers, some().layers_in(language))
+        assert np.array_equal(utterance.style, voice.style_in(language))
+    assert not np.array_equal(spoken[0].style, spoken[1].style)

@@ -129,7 +129,7 @@ def test_a_voice_becomes_a_better_likeness(house: House) -> None:
     after = house.read(voice)
     wanted = SOMEBODY - np.mean([each.style.mean(axis=0) for each in built_in()], axis=0)
     before, now = (
-        1 - np.linalg.norm(np.concatenate([each.parameters.timbre, each.parameters.melody]) - wanted)
+        1 - np.linalg.norm(np.concatenate([each.parameters.timbre, each.parameters.melody_in(each.language)]) - wanted)
         for each in (voice, after)
     )
     assert now > before + 0.02

@@ -3,8 +3,9 @@
 mel ─▶ maps of 80, 40, 20, 10 bands ─▶ three groups of layers at 50 Hz, each weighed by what goes on around it
     ─▶ mean, deviation ─▶ what CAM++ would say (192), what ERes2Net would say (192)
 
-A few hundred speakers are too few to learn from nothing what a voice is. So the ear has the shape of CAM++'s body, starts
-from its weights (`inherit`), and learns from there to hear through noise, rooms and codecs, and what ERes2Net would say.
+A few hundred speakers are too few to learn from nothing what a voice is. So the ear has the shape of CAM++'s body,
+starts from its weights (`inherit`), and learns from there to hear through noise, rooms and codecs, and what ERes2Net
+would say.
 """
 
 from dataclasses import dataclass, fields
@@ -50,7 +51,7 @@ def statistics(x: Tensor) -> Tensor:
     """Mean and deviation over time, in fp32. [B, C, T] → [B, 2 C]"""
     x = x.float()
     mean = x.mean(dim=2)
-    variance = (x - mean[..., None]).square().sum(dim=2) / max(1, x.shape[2] - 1)
+    variance = (x - mean[..., None]).square().sum(dim=2) / (x.shape[2] - 1)
     return torch.cat([mean, variance.clamp(min=1e-8).sqrt()], dim=1)
 
 

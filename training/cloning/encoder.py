@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from cloning.axes import Axes
-from cloning.ear import Ear
+from cloning.ear import Ear, Heard
 from cloning.mapper import Guess, Mapper, inputs
 
 
@@ -15,13 +15,9 @@ class Encoder(nn.Module):
         super().__init__()
         self.ear, self.mapper, self.axes = ear, mapper, axes
 
-    def forward(self, mel: Tensor, pitch: Tensor) -> tuple[Tensor, Guess]:
-        """What is heard of somebody (`mapper.inputs`), and the first guess at their voice."""
-        heard = self.hear(mel, pitch)
-        return heard, self.mapper(heard)
-
-    def hear(self, mel: Tensor, pitch: Tensor) -> Tensor:
-        return inputs(self.ear(mel), pitch)
+    def forward(self, mel: Tensor, pitch: Tensor) -> tuple[Heard, Guess]:
+        heard = self.ear(mel)
+        return heard, self.mapper(inputs(heard, pitch))
 
 
 def save_ear(ear: Ear, path: Path) -> None:

@@ -3,8 +3,8 @@
     python -m cloning.hearing --judges judges --speakers speakers.pt --out ear --seconds 1500
 
 The ear starts as CAM++. Every clip is cut anew, disguised as somebody else and heard by ERes2Net and CAM++; the ear
-hears it spoilt, as uploads are, and is asked for CAM++'s inner maps and for what both say. Speech of random voices comes from `--spoken`, a file that the
-training of the mapper writes, as soon as it is there. `--out` gets ear.pt, the
+hears it spoilt, as uploads are, and is asked for CAM++'s inner maps and for what both say. Speech of random voices
+comes from `--spoken`, a file that the training of the mapper writes, as soon as it is there. `--out` gets ear.pt, the
 best of the weights' running means, from which `--resume` goes on.
 """
 

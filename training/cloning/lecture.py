@@ -1,8 +1,8 @@
 """What the ear is taught: the maps inside CAM++, and what CAM++ and ERes2Net say of a clip.
 
 A clip has one embedding but thousands of inner values a second. They are about sounds, not about people: an ear that
-gets them right through noise hears new people right. Most of what the values tell is what is said, though. Who says it is
-in their means over the clip, which are a small part of their variance, and are asked for by themselves.
+gets them right through noise hears new people right. Most of what the values tell is what is said, though. Who says it
+is in their means over the clip, which are a small part of their variance, and are asked for by themselves.
 """
 
 from dataclasses import dataclass

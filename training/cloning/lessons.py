@@ -27,12 +27,6 @@ class Lesson:
     colour: Tensor  # [B, 80]
     axes: Tensor  # [B, 106], NaN where unknown
 
-    def __getitem__(self, rows: slice) -> "Lesson":
-        return Lesson(**{name: value[rows] for name, value in vars(self).items()})
-
-    def then(self, other: "Lesson") -> "Lesson":
-        return Lesson(**{name: torch.cat([value, getattr(other, name)]) for name, value in vars(self).items()})
-
     def mixed(self, share: float) -> "Lesson":
         """Some of the speakers crossed with others: there are many more people than recordings of them."""
         count, device = len(self.inputs), self.inputs.device
@@ -64,7 +58,7 @@ def told(embedding: Tensor, measured: Tensor, spectrum: Tensor) -> Tensor:
 
 
 class Errors:
-    """How the ear mishears people it never learned from, spoilt recordings and all, drawn at random.
+    """How the ear mishears people it never learned from, half of them in spoilt recordings, drawn at random.
 
     On the speakers that it did learn from it is far better, so a mapper that met it there would trust it too much.
     """
@@ -82,12 +76,12 @@ class Errors:
 
     @torch.no_grad()
     def measure(self, ear: Ear) -> float:
-        """Of a new ear. Returns its likeness to ERes2Net on these spoilt clips."""
+        """Of a new ear. Returns its likeness to ERes2Net on these clips."""
         heard = []
-        for _ in range(self.ROUNDS):
+        for i in range(self.ROUNDS):
             for part in self.wave.split(32):
-                spoilt = level(damaged(part, part.roll(1, dims=0)))
-                heard.append(inputs(ear(log_mel(spoilt)), pitch(spoilt)))
+                wave = level(damaged(part, part.roll(1, dims=0))) if i % 2 else part
+                heard.append(inputs(ear(log_mel(wave)), pitch(wave)))
         found, truth = torch.cat(heard), self.truth.repeat(self.ROUNDS, 1)
         likeness = (found * truth)[:, :BOTH].unflatten(1, (2, EMBEDDING)).mean(dim=(0, 2))
         share = torch.ones(found.shape[1], device=found.device)

@@ -55,7 +55,7 @@ def heard(encoder: encoders.Encoder, clips: list[Path]) -> Guess:
         wave = level(torch.from_numpy(soxr.resample(wave[:, 0], rate, RATE))[None])
         with torch.no_grad():
             guesses.append(encoder(log_mel(wave), pitch(wave))[1])
-    return Guess.of(torch.cat([guess.vector() for guess in guesses]))
+    return Guess(**{name: torch.cat([getattr(guess, name) for guess in guesses]) for name in vars(guesses[0])})
 
 
 def median(curve: np.ndarray) -> float:

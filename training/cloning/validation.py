@@ -53,8 +53,6 @@ class Validation:
 
     TEXTS = 2
     OTHERS = 3
-    ROUNDS = 2
-    """Of correction, by what the ear hears of a further text."""
 
     @torch.no_grad()
     def __init__(
@@ -68,7 +66,6 @@ class Validation:
         count: int | None = None,
     ) -> None:
         self.judges, self.speech, self.listener, self.texts = judges, speech, listener, texts[: self.TEXTS]
-        self.introduction = texts[self.TEXTS]
         self.by_name: dict[str, Judge] = {
             name: getattr(judges, name) for name in ("eres2net", "campplus", "resemblyzer")
         }
@@ -99,26 +96,16 @@ class Validation:
         return float(loss.mean()), f"{float(right.mean()):.1%}"
 
     @torch.no_grad()
-    def __call__(self, encoder: Encoder, rounds: int = ROUNDS) -> Scores:
+    def __call__(self, encoder: Encoder) -> Scores:
         """Of the voices that the encoder hears in the references."""
-        return self.score(
-            torch.cat([self._corrected(encoder, *encoder(log_mel(w), pitch(w)), rounds) for w in self.references])
-        )
+        guesses = [encoder(log_mel(wave), pitch(wave))[1] for wave in self.references]
+        merged = {name: torch.cat([getattr(guess, name) for guess in guesses]) for name in vars(guesses[0])}
+        return self.score(Guess(**merged))
 
     @torch.no_grad()
-    def told(self, encoder: Encoder, rounds: int) -> Scores:
+    def told(self, encoder: Encoder) -> Scores:
         """The same if the mapper is given the networks' own embeddings: what a perfect ear would give."""
-        people = told(self.own, self.pitches, self.balances)
-        return self.score(
-            torch.cat([self._corrected(encoder, each, encoder.mapper(each), rounds) for each in people.split(1)])
-        )
-
-    def _corrected(self, encoder: Encoder, person: Tensor, guess: Guess, rounds: int) -> Tensor:
-        """The guess as a vector. [1, 1771]"""
-        for _ in range(rounds):
-            wave = level(self.speech(self.introduction, self.speech.axes.voice(guess)).wave)
-            guess = encoder.mapper.corrected(person, encoder.hear(log_mel(wave), pitch(wave)), guess)
-        return guess.vector()
+        return self.score(encoder.mapper(told(self.own, self.pitches, self.balances)))
 
     def _speak(self, guess: Guess, speaker: int) -> list[dict[str, Tensor]]:
         voice, rows = self.speech.axes.voice(guess[speaker : speaker + 1]), []
@@ -141,9 +128,9 @@ class Validation:
         centroids = torch.stack([each.mean(dim=0) for each in self.others["resemblyzer"]])
         return (F.normalize(centroids, dim=1) @ embedding).argmax()
 
-    def score(self, guesses: Tensor) -> Scores:
-        """Of one guess a speaker."""
-        self.rows, guess = [], Guess.of(guesses)
+    def score(self, guess: Guess) -> Scores:
+        """Of parameters from anywhere, one set a speaker."""
+        self.rows = []
         for i, name in enumerate(self.names):
             rows = self._speak(guess, i)
             means = {key: float(torch.stack([row[key] for row in rows]).mean()) for key in rows[0]}
@@ -155,15 +142,13 @@ class Validation:
 
     def finish(self, encoder: Encoder, folder: Path) -> None:
         """A table of how it ended, and the worst speakers."""
-        scores = {f"told the truth, corrected {rounds} times": self.told(encoder, rounds) for rounds in (0, self.ROUNDS)}
-        for rounds in (0, 1, 3, self.ROUNDS):
-            scores[f"with the ear, corrected {rounds} times"] = self(encoder, rounds)
+        scores = {"told the networks' embeddings": self.told(encoder), "with the ear": self(encoder)}
         self.keep(folder / "validation.json")
         names = [f.name for f in fields(Scores)]
-        print(f"{'':36}" + "".join(f"{name:>13}" for name in names))
+        print(f"{'':32}" + "".join(f"{name:>13}" for name in names))
         for label, each in scores.items():
-            print(f"{label:36}" + "".join(f"{getattr(each, name):13.3f}" for name in names))
+            print(f"{label:32}" + "".join(f"{getattr(each, name):13.3f}" for name in names))
         worst = min(self.rows, key=lambda row: row["eres2net"])
         label = f"worst ({worst['speaker']})"
-        print(f"{label:36}" + "".join(f"{worst[name]:13.3f}" for name in names))
+        print(f"{label:32}" + "".join(f"{worst[name]:13.3f}" for name in names))
         print(f"phonemes understood of built-in voices: {self.plainly}", flush=True)

@@ -5,6 +5,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from svc.cloning.colour import Colour
 from svc.cloning.parameters import VoiceParameters
 from svc.engine.protocol import Samples
 
@@ -23,6 +24,10 @@ class Heard(Protocol):
     @property
     def pitch(self) -> float:
         """The middle of the melody, in Hz."""
+
+    @property
+    def colour(self) -> Colour:
+        """How much of the sound is in each band."""
 
 
 class Ear(Protocol):

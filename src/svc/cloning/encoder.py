@@ -16,13 +16,14 @@ import onnx
 import onnxruntime as ort
 import soxr
 
+from svc.cloning.colour import Colour, colour
 from svc.cloning.parameters import LAYERS, PITCH_SCALES, STYLE, VoiceParameters
 from svc.engine.protocol import Samples
 from svc.engine.runtime import Runtime
 from svc.errors import EngineUnavailable
 
 NETWORK = "data/voice-encoder.onnx"
-NETWORK_SHA256 = "3b89db5a42d64d4abf43e0abe7cfed04e89eae78111442408900328fc790c906"
+NETWORK_SHA256 = "30e9546ae841f1e48aadee4395938745a0d567038a9f3b6e60921f0f3f903738"
 
 Array = npt.NDArray[np.float32]
 
@@ -32,9 +33,10 @@ _SHORTEST = RATE // 2
 _LEVEL = 0.05  # root mean square that clips are brought to
 _FAINTEST = 1.1920929e-07
 
-# Of what the encoder says of each layer. In the decoder's likeness is paid for with words: in full they cost 9 % of
-# them, like this 1 %; the vocoder's cost none.
-_LAYERS_SHARE = np.array([[0.3]] * (LAYERS - 1) + [[1.0]], dtype=np.float32)
+# How much of what the network says is taken. More of the melody makes voices less natural, and no more like the person,
+# whose pitch they are brought to anyway. More of the timbre and less of the layers is no more like them either.
+_TIMBRE_SHARE, _MELODY_SHARE = np.float32(0.9), np.float32(0.2)
+_LAYERS_SHARE = np.ones((LAYERS, 1), dtype=np.float32)
 
 _PITCH_WINDOW = 1024
 _LOWEST_PITCH, _HIGHEST_PITCH = 60.0, 420.0
@@ -48,6 +50,7 @@ class Heard:
     """[384]: two opinions of who it is, each of length one."""
     pitch: float
     """The middle of the melody, in Hz."""
+    colour: Colour
 
 
 class VoiceEncoder:
@@ -72,18 +75,18 @@ class VoiceEncoder:
         clip = soxr.resample(samples, rate, RATE) if rate != RATE else samples
         clip = np.pad(clip, (0, max(0, _SHORTEST - len(clip)))).astype(np.float32)
         clip = clip * (_LEVEL / (np.sqrt(np.mean(np.square(clip), dtype=np.float64)) + 1e-6)).astype(np.float32)
-        pitch = _pitch(clip)
+        pitch, mel = _pitch(clip), self._log_mel(clip)
         timbre, melody, layers, log_pitch_scale, embedding = self._session.run(
             ["timbre", "melody", "layers", "log_pitch_scale", "embedding"],
-            {"mel": self._log_mel(clip)[None], "pitch": pitch[None]},
+            {"mel": mel[None], "pitch": pitch[None]},
         )
         parameters = VoiceParameters(
-            timbre.reshape(STYLE),
-            melody.reshape(STYLE),
+            _TIMBRE_SHARE * timbre.reshape(STYLE),
+            _MELODY_SHARE * melody.reshape(STYLE),
             _LAYERS_SHARE * layers.reshape(LAYERS, STYLE),
             float(np.clip(math.exp(float(log_pitch_scale.item())), *PITCH_SCALES)),
         )
-        return Heard(parameters, embedding.reshape(-1), math.exp(pitch[0]))
+        return Heard(parameters, embedding.reshape(-1), math.exp(pitch[0]), colour(mel))
 
     @staticmethod
     def similarity(one: Array, other: Array) -> float:

@@ -2,12 +2,14 @@
 
 import base64
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from svc.cloning.colour import BANDS, PLAIN, Colour
 from svc.engine.protocol import StyleTable
 from svc.text.language import Language
 from svc.voices import built_in
@@ -21,6 +23,17 @@ PITCH_SCALES = (0.4, 2.5)
 
 Vector = npt.NDArray[np.float32]
 
+_PRONOUNCING = 5
+"""Layers, the first of the decoder's, that decide how sounds are pronounced; the others colour them."""
+_NATIVE_SHARE, _STRAYING_SHARE = np.float32(0.5), np.float32(0.5)
+
+_BOUNDS = {
+    "timbre": ((STYLE,), LARGEST),
+    "melody": ((STYLE,), LARGEST),
+    "layers": ((LAYERS, STYLE), LARGEST),
+    "colour": ((BANDS,), 40.0),
+}
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class VoiceParameters:
@@ -32,12 +45,14 @@ class VoiceParameters:
     """[11, 128]: how far each layer's timbre strays from the voice's own. All zero is a plain style."""
     pitch_scale: float = 1.0
     """By which the pitch that the melody gives is multiplied."""
+    colour: Colour = field(default_factory=lambda: PLAIN)
+    """[20], in dB: a filter that its sound passes through."""
 
     def __post_init__(self) -> None:
-        for name, shape in (("timbre", (STYLE,)), ("melody", (STYLE,)), ("layers", (LAYERS, STYLE))):
+        for name, (shape, largest) in _BOUNDS.items():
             value = getattr(self, name)
-            if value.shape != shape or not np.all(np.abs(value) <= LARGEST):  # NaN fails the comparison too
-                raise ValueError(f"the voice's {name} must be {shape} numbers between {-LARGEST} and {LARGEST}")
+            if value.shape != shape or not np.all(np.abs(value) <= largest):  # NaN fails the comparison too
+                raise ValueError(f"the voice's {name} must be {shape} numbers between {-largest} and {largest}")
         low, high = PITCH_SCALES
         if not low <= self.pitch_scale <= high:
             raise ValueError(f"the voice's pitch_scale must be between {low} and {high}")
@@ -48,11 +63,23 @@ class VoiceParameters:
         table: StyleTable = (centre + np.concatenate([self.timbre, self.melody])).astype(np.float32)
         return table
 
+    # Clones are made of English. A style carries an accent, too, and Kokoro's American voices are hard to understand in
+    # other languages: there a clone gets the melody of those who speak them, and part of their timbre where it shapes
+    # sounds more than it colours them (training/NOTES.md has what else was tried).
+
+    def melody_in(self, language: Language) -> Vector:
+        """[128], added to the second half of the mean voice's style."""
+        return self.melody if language.english else self.melody + _accent(language)[STYLE:]
+
     def layers_in(self, language: Language) -> Vector:
-        """All of them in English; elsewhere only the vocoder's, because the decoder's cost words there."""
+        """[11, 128]: how far each layer's timbre strays from the voice's own."""
         if language.english:
             return self.layers
-        return np.concatenate([np.zeros_like(self.layers[:-1]), self.layers[-1:]])
+        pronouncing = _NATIVE_SHARE * (_accent(language)[:STYLE] - self.timbre)
+        *_, vocoder = self.layers
+        colouring = _STRAYING_SHARE * self.layers[_PRONOUNCING:-1]
+        layers: Vector = np.vstack([np.tile(pronouncing, (_PRONOUNCING, 1)), colouring, vocoder])
+        return layers
 
     def to_json(self) -> dict[str, Any]:
         """About 4 kB: the vectors as base64 of little-endian fp16."""
@@ -62,6 +89,7 @@ class VoiceParameters:
             "melody": _pack(self.melody),
             "layers": _pack(self.layers),
             "pitch_scale": self.pitch_scale,
+            "colour": _pack(self.colour),
         }
 
     @classmethod
@@ -76,9 +104,19 @@ class VoiceParameters:
                 _unpack(stored["melody"], (STYLE,)),
                 _unpack(stored["layers"], (LAYERS, STYLE)),
                 float(stored["pitch_scale"]),
+                _unpack(stored["colour"], (BANDS,)) if "colour" in stored else PLAIN,  # the first voices have none
             )
         except (KeyError, TypeError) as problem:
             raise ValueError(f"the voice's parameters are incomplete: {problem}") from problem
+
+
+@cache
+def _accent(language: Language) -> Vector:
+    """[256]: how the voices of a language differ from all of them, in sentences of the usual length."""
+    styles = {voice.key: voice.style[60:120].mean(axis=0) for voice in built_in()}
+    natives = [styles[voice.key] for voice in built_in() if voice.language is language]
+    accent: Vector = (np.mean(natives, axis=0) - np.mean(list(styles.values()), axis=0)).astype(np.float32)
+    return accent
 
 
 def _pack(values: Vector) -> str:
