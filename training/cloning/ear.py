@@ -73,11 +73,9 @@ class Block(nn.Module):
         return F.relu(self.second_norm(self.second(y)) + self.skip(x))
 
 
-def around(x: Tensor) -> Tensor:
-    """At every frame the mean of the clip and that of the two seconds it lies in. [B, C, T] → [B, C, T]"""
-    parts = F.avg_pool1d(x, AROUND, AROUND, ceil_mode=True)
-    near = parts[..., None].expand(-1, -1, -1, AROUND).flatten(2)[..., : x.shape[2]]
-    return x.mean(dim=2, keepdim=True) + near
+def around(x: Tensor, part: Tensor) -> Tensor:
+    """At every frame the mean of the clip and that of the two seconds it lies in. [B, C, T], [T] → [B, C, T]"""
+    return x.mean(dim=2, keepdim=True) + F.avg_pool1d(x, AROUND, AROUND, ceil_mode=True)[..., part]
 
 
 class Layer(nn.Module):
@@ -92,9 +90,9 @@ class Layer(nn.Module):
         self.sum_up = nn.Conv1d(INNER, INNER // 2, 1)
         self.weigh = nn.Conv1d(INNER // 2, GROWTH, 1)
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x: Tensor, part: Tensor) -> Tensor:
         y = F.relu(self.inner_norm(self.narrow(F.relu(self.norm(x)))))
-        weight = torch.sigmoid(self.weigh(F.relu(self.sum_up(around(y)))))
+        weight = torch.sigmoid(self.weigh(F.relu(self.sum_up(around(y, part)))))
         return torch.cat([x, self.look(y) * weight], dim=1)
 
 
@@ -103,13 +101,15 @@ class Group(nn.Module):
 
     def __init__(self, inputs: int, layers: int, dilation: int) -> None:
         super().__init__()
-        self.layers = nn.Sequential(*(Layer(inputs + i * GROWTH, dilation) for i in range(layers)))
+        self.layers = nn.ModuleList(Layer(inputs + i * GROWTH, dilation) for i in range(layers))
         channels = inputs + layers * GROWTH
         self.norm = nn.BatchNorm1d(channels)
         self.halve = nn.Conv1d(channels, channels // 2, 1, bias=False)
 
-    def forward(self, x: Tensor) -> Tensor:
-        return self.halve(F.relu(self.norm(self.layers(x))))
+    def forward(self, x: Tensor, part: Tensor) -> Tensor:
+        for layer in self.layers:
+            x = layer(x, part)
+        return self.halve(F.relu(self.norm(x)))
 
 
 class Body(nn.Module):
@@ -137,8 +137,9 @@ class Body(nn.Module):
         x = F.relu(self.last_norm(self.last(self.blocks(x)))).flatten(1, 2)
         maps = [x]
         x = F.relu(self.entry_norm(self.entry(x)))
+        part = torch.arange(x.shape[2], device=x.device) // AROUND
         for group in self.groups:
-            x = group(x)
+            x = group(x, part)
             maps.append(x)
         maps[-1] = F.relu(self.out_norm(x))
         found = statistics(maps[-1])

@@ -23,7 +23,7 @@ from svc.engine.runtime import Runtime
 from svc.errors import EngineUnavailable
 
 NETWORK = "data/voice-encoder.onnx"
-NETWORK_SHA256 = "30e9546ae841f1e48aadee4395938745a0d567038a9f3b6e60921f0f3f903738"
+NETWORK_SHA256 = "ec12ea49c1b5671da5d28a3bd0214c6a6bd0c5ef80ad9a36c04c357f647a271c"
 
 Array = npt.NDArray[np.float32]
 
