@@ -21,7 +21,8 @@ from svc.cloning.parameters import VoiceParameters
 from svc.engine.alphabet import SYMBOLS
 from svc.engine.protocol import Chunk, StyleTable, Utterance
 from svc.settings import Settings
-from svc.voices import built_in
+from svc.text.language import Language
+from svc.voices import Voices, built_in
 
 TEACHER, TURBO, KOKORO = "Kokoro fp32", "svc-turbo", "SVC_ENGINE=kokoro"
 
@@ -79,7 +80,8 @@ def _utterance(phonemes: str, voice: str | dict[str, Any], styles: dict[str, Sty
     if isinstance(voice, str):
         return Utterance(phonemes, np.stack([styles[key] for key in voice.split("+")]).mean(axis=0))
     cloned = VoiceParameters.from_json(voice)
-    return Utterance(phonemes, cloned.style_table(), layers=cloned.layers, pitch_scale=cloned.pitch_scale)
+    style = Voices(built_in()).sketch(cloned, Language.ENGLISH_US).style
+    return Utterance(phonemes, style, layers=cloned.layers, pitch_scale=cloned.pitch_scale)
 
 
 def main() -> None:

@@ -85,6 +85,12 @@ class Voice:
         return style
 
 
+def usual(voice: Voice) -> StyleTable:
+    """Its style in sentences of the usual length, as one row. [256]"""
+    row: StyleTable = voice.style[60:120].mean(axis=0)
+    return row
+
+
 class Voices:
     """The catalogue. An unknown id is spoken by the default voice, unless `strict`.
 

@@ -31,6 +31,8 @@ try:
     from svc.engine.front import SAMPLES_A_FRAME
     from svc.engine.protocol import Utterance
     from svc.engine.turbo import TurboEngine
+    from svc.text.language import Language
+    from svc.voices import Voices, built_in
 except ImportError as problem:
     raise SystemExit(f"the product is needed too (PYTHONPATH=../src): {problem}") from problem
 
@@ -73,7 +75,8 @@ def compare(speech: Speech, engine: TurboEngine, ids: list[int], voice: Voice) -
     names = {number: symbol for symbol, number in SYMBOLS.items()}
     made = parameters(voice)
     phonemes = "".join(names[number] for number in ids)
-    utterance = Utterance(phonemes, made.style_table(), layers=made.layers, pitch_scale=made.pitch_scale)
+    style = Voices(built_in()).sketch(made, Language.ENGLISH_US).style
+    utterance = Utterance(phonemes, style, layers=made.layers, pitch_scale=made.pitch_scale)
     score = engine._front.score(utterance)
     sound = np.concatenate([chunk.samples for chunk in engine.synthesize(utterance)])
     spoken = speech(ids, voice)

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from svc.cloning.parameters import LARGEST, PITCH_SCALES, STYLE, VoiceParameters
-from svc.voices import built_in
+from svc.voices import built_in, usual
 
 Offset = npt.NDArray[np.float32]
 """[COUNT], in units of the built-in voices' spread."""
@@ -21,12 +21,11 @@ _TIMBRE = 16
 COUNT = _TIMBRE + 1
 
 _PITCH_STEP = 0.1
-_ROWS = slice(60, 120)  # of the style tables: sentences of the usual length
 
 
 class Directions:
     def __init__(self) -> None:
-        timbres = np.stack([each.style[_ROWS, :STYLE].mean(axis=0) for each in built_in()])
+        timbres = np.stack([usual(each)[:STYLE] for each in built_in()])
         # The main directions, each as long as the voices' spread along it.
         _, spread, axes = np.linalg.svd(timbres - timbres.mean(axis=0), full_matrices=False)
         axes, spread = axes[:_TIMBRE], spread[:_TIMBRE] / math.sqrt(len(timbres))

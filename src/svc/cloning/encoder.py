@@ -34,7 +34,7 @@ _LEVEL = 0.05  # root mean square that clips are brought to
 _FAINTEST = 1.1920929e-07
 
 # How much of what the network says is taken. More of the melody makes voices less natural, and no more like the person,
-# whose pitch they are brought to anyway. More of the timbre and less of the layers is no more like them either.
+# whose pitch they are brought to anyway; the last tenth of the timbre does much the same.
 _TIMBRE_SHARE, _MELODY_SHARE = np.float32(0.9), np.float32(0.2)
 _LAYERS_SHARE = np.ones((LAYERS, 1), dtype=np.float32)
 

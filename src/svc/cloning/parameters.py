@@ -10,9 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from svc.cloning.colour import BANDS, PLAIN, Colour
-from svc.engine.protocol import StyleTable
 from svc.text.language import Language
-from svc.voices import built_in
+from svc.voices import built_in, usual
 
 VERSION = 1
 STYLE = 128
@@ -56,12 +55,6 @@ class VoiceParameters:
         low, high = PITCH_SCALES
         if not low <= self.pitch_scale <= high:
             raise ValueError(f"the voice's pitch_scale must be between {low} and {high}")
-
-    def style_table(self) -> StyleTable:
-        """[510, 256], as a built-in voice has it."""
-        centre = np.mean([voice.style for voice in built_in()], axis=0)
-        table: StyleTable = (centre + np.concatenate([self.timbre, self.melody])).astype(np.float32)
-        return table
 
     # Clones are made of English. A style carries an accent, too, and Kokoro's American voices are hard to understand in
     # other languages: there a clone gets the melody of those who speak them, and part of their timbre where it shapes
@@ -112,10 +105,10 @@ class VoiceParameters:
 
 @cache
 def _accent(language: Language) -> Vector:
-    """[256]: how the voices of a language differ from all of them, in sentences of the usual length."""
-    styles = {voice.key: voice.style[60:120].mean(axis=0) for voice in built_in()}
-    natives = [styles[voice.key] for voice in built_in() if voice.language is language]
-    accent: Vector = (np.mean(natives, axis=0) - np.mean(list(styles.values()), axis=0)).astype(np.float32)
+    """[256]: how the voices of a language differ from all of them."""
+    everybody = built_in()
+    natives = [usual(voice) for voice in everybody if voice.language is language]
+    accent: Vector = np.mean(natives, axis=0) - np.mean([usual(voice) for voice in everybody], axis=0)
     return accent
 
 
