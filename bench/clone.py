@@ -8,7 +8,7 @@ import os
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Annotated, Any
@@ -24,10 +24,9 @@ from bench.report import Report
 from bench.sentences import Sentence
 from bench.studio import Studio
 from bench.worker import Worker
-from svc.cloning import clip
+from svc.cloning import clip, colour
 from svc.cloning.encoder import VoiceEncoder
 from svc.cloning.likeness import Likeness
-from svc.cloning.tuning import in_tune
 from svc.introductions import INTRODUCTIONS
 from svc.speech import SpeechRequest
 from svc.text.language import Language
@@ -95,7 +94,8 @@ class _Session:
         heard = self.encoder.hear(samples, clip.RATE)
         sketch = self.studio.voices.sketch(heard.parameters, language)
         spoken = self.studio.speak(SpeechRequest(INTRODUCTIONS[language], sketch, language=language))
-        parameters = in_tune(heard, self.encoder.hear(spoken, self.studio.sample_rate))
+        change = colour.change(heard.colour, self.encoder.colour(spoken, self.studio.sample_rate))
+        parameters = replace(heard.parameters, colour=change)
         if damage is None and language is Language.ENGLISH_US:
             self.clone_seconds.append(time.perf_counter() - began)
         return self.studio.voices.sketch(parameters, language)
@@ -166,8 +166,8 @@ def _report(session: _Session, count: int) -> Report:
     report.notes = [
         f"{better} of {count} clones are more like their speaker than the nearest built-in voice (ERes2Net), which the "
         "encoder chooses. The spread is the standard deviation over people. Seconds to clone: decoding, choosing the "
-        "speech, the encoder, and tuning pitch and colour, without the second sample, which the server speaks to "
-        "measure the likeness."
+        "speech, the encoder, and tuning the colour by a spoken sentence; the server hears that once more, to measure "
+        "the likeness."
     ]
     return report
 

@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +14,8 @@ import pytest
 import soxr
 from fastapi.testclient import TestClient
 
-from svc.app import create_app, create_engine, create_voices, load_ear
+import svc.app
+from svc.app import create_app, create_engine, create_voices
 from svc.cloning.booth import LoadEar
 from svc.engine.fake import FakeEngine
 from svc.engine.protocol import Samples
@@ -24,6 +26,14 @@ from svc.voices import Voices
 
 if TYPE_CHECKING:
     from faster_whisper import WhisperModel
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_ear() -> Iterator[None]:
+    """Every service loads its ear when it starts; here they share one."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(svc.app, "load_ear", cache(svc.app.load_ear))
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -56,7 +66,7 @@ def client(phonemizer: Phonemizer) -> Iterator[TestClient]:
 
 
 @contextmanager
-def ready(settings: Settings, speech: Speech, ear: LoadEar = load_ear) -> Iterator[TestClient]:
+def ready(settings: Settings, speech: Speech, ear: LoadEar | None = None) -> Iterator[TestClient]:
     """A client of a service that has loaded its engine."""
     with TestClient(create_app(settings, speech, ear=ear)) as client:
         while client.get("/health").status_code != 200:

@@ -7,13 +7,15 @@
 #   stretch.sh end SECONDS     another end
 #   stretch.sh watch SECONDS   copies results to $OUT every 20 s; prints the logs and, when all is done, the table
 #
-# Carried folders lie in .carry/; WORK is where the card keeps them. EAR and MAPPER hold further options.
+# Carried folders lie in .carry/; WORK is where the card keeps them. EAR and MAPPER hold further options. RUN names a
+# training of the mapper: there may be several side by side, one of them seldom fills a card.
 set -eu
 cd "$(dirname "$0")"
 WORK=${WORK:-$HOME/stretch}
 PYTHON=${PYTHON:-python3}
 export PYTHONPATH=$WORK/site PYTHONUNBUFFERED=1
-mkdir -p "$WORK/ear" "$WORK/run"
+RUN=${RUN:-run}
+mkdir -p "$WORK/ear"
 
 take() {
   for part in .carry/*; do cp -rn "$part"/. "$WORK/"; done
@@ -23,24 +25,26 @@ take() {
 
 hear() {
   setsid nohup $PYTHON -m cloning.hearing --judges "$WORK/judges" --speakers "$WORK/speakers.pt" \
-    --spoken "$WORK/spoken.pt" --out "$WORK/ear" --seconds "$1" ${EAR:-} > "$WORK/ear.log" 2>&1 < /dev/null &
+    --spoken "$WORK/run-spoken.pt" --out "$WORK/ear" --seconds "$1" ${EAR:-} > "$WORK/ear.log" 2>&1 < /dev/null &
 }
 
 speak() {
   setsid nohup $PYTHON -m cloning.imitation --front "$WORK/front.pt" --head "$WORK/turbo-head.onnx" \
     --voices "$WORK/voices.pt" --corpus "$WORK/corpus.json" --judges "$WORK/judges" --speakers "$WORK/speakers.pt" \
-    --spoken "$WORK/spoken.pt" --ear "$WORK/ear" --out "$WORK/run" --until "$WORK/until" --spare 60 ${MAPPER:-} \
-    > "$WORK/run.log" 2>&1 < /dev/null &
+    --spoken "$WORK/$RUN-spoken.pt" --ear "$WORK/ear" --out "$WORK/$RUN" --until "$WORK/until" --spare 60 ${MAPPER:-} \
+    > "$WORK/$RUN.log" 2>&1 < /dev/null &
 }
 
 keep() {
-  for file in ear.log run.log ear/ear.pt run/mapper.pt run/best.pt run/validation.json run/clones.pt; do
-    [ -e "$WORK/$file" ] && cp "$WORK/$file" "$OUT/.new" && mv "$OUT/.new" "$OUT/$(basename $file)"
-  done
-  true
+  ( cd "$WORK"; ls ear/ear.pt ./*.log run*/{mapper,best,clones}.pt 2> /dev/null || true ) |
+    while read -r file; do
+      cp "$WORK/$file" "$OUT/.new" && mv "$OUT/.new" "$OUT/$(echo "${file#./}" | tr / -)"
+    done
 }
 
-over() { grep -qs "^phonemes understood\|^Traceback" "$WORK/run.log" || grep -qs "^Traceback" "$WORK/ear.log"; }
+over() {
+  for log in "$WORK"/run*.log; do grep -qs "^phonemes understood\|^Traceback" "$log" || return 1; done
+}
 
 watch() {
   local until=$(( $(date +%s) + $1 ))
@@ -50,8 +54,7 @@ watch() {
   done
   keep
   nvidia-smi --query-gpu=utilization.gpu,memory.used --format=csv,noheader 2> /dev/null || true
-  tail -n 12 "$WORK/ear.log" | cut -c1-240
-  [ ! -e "$WORK/run.log" ] || tail -n 25 "$WORK/run.log" | cut -c1-240
+  for log in "$WORK"/*.log; do tail -n 20 "$log" | cut -c1-240; done
 }
 
 end() { echo $(( $(date +%s) + $1 )) > "$WORK/until"; }

@@ -137,7 +137,7 @@ def create_app(
     settings: Settings,
     pipeline: Speech | None = None,
     clock: Callable[[], float] = time.time,
-    ear: LoadEar = load_ear,
+    ear: LoadEar | None = None,
 ) -> FastAPI:
     """The web application; `pipeline`, `clock` and `ear` stand in for the real ones."""
     pipeline = pipeline or create_speech(settings)
@@ -159,7 +159,7 @@ def create_app(
     custom_voices = create_custom_voices(settings, voices)
     custom_voices.load()
     mirror = create_mirror(settings, custom_voices)
-    booth = Booth(ear, pipeline, scheduler, voices)
+    booth = Booth(ear or load_ear, pipeline, scheduler, voices)
     studio = create_studio(settings, booth, voices, custom_voices)
     refinements = create_refinements(settings)
     refinery = Refinery(refinements, booth, custom_voices)
@@ -168,6 +168,7 @@ def create_app(
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         warn_if_exposed(settings.host, verifier.open)
         scheduler.start()
+        booth.open()
         async with (
             housekeeping.running(),
             custom_voices.watched(),

@@ -122,7 +122,7 @@ class Speaker:
         self._style = cache(partial(request.settings.voiced, request.voice))
         self._delivery = request.settings.delivery(request.seed)
         self._layers = cache(partial(request.settings.layered, request.voice))
-        self._pitch_scale = request.voice.parameters.pitch_scale if request.voice.parameters else 1.0
+        self._pitch_scale = request.voice.pitch_scale_in
         colour = request.settings.coloured(request.voice)
         self._filter = Filter(colour, engine.sample_rate) if colour.any() else None
         self.seconds = 0.0
@@ -148,7 +148,7 @@ class Speaker:
                     phrase.before,
                     phrase.after,
                     self._layers(phrase.language),
-                    self._pitch_scale,
+                    self._pitch_scale(phrase.language),
                 )
             )
         if phrase.pause:

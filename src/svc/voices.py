@@ -84,6 +84,10 @@ class Voice:
         style: StyleTable = self.neutral + own
         return style
 
+    def pitch_scale_in(self, language: Language) -> float:
+        """By which the pitch of its melody is multiplied."""
+        return self.parameters.pitch_scale_in(language) if self.parameters else 1.0
+
 
 def usual(voice: Voice) -> StyleTable:
     """Its style in sentences of the usual length, as one row. [256]"""

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from svc.cloning import clip
+from svc.cloning.colour import PLAIN, Colour
 from svc.cloning.ear import Ear, Embedding
 from svc.cloning.likeness import Likeness
 from svc.cloning.parameters import STYLE
@@ -35,6 +36,9 @@ class BelievingEar:
     def hear(self, samples: Samples, rate: int) -> Made:
         is_recording = len(samples) > 2 * clip.RATE
         return Made(made_up().parameters, SOMEBODY if is_recording else samples[: 2 * STYLE])
+
+    def colour(self, samples: Samples, rate: int) -> Colour:
+        return PLAIN
 
     def similarity(self, one: Embedding, other: Embedding) -> float:
         return 1 - float(np.linalg.norm(one - other))

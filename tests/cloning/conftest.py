@@ -26,7 +26,6 @@ class Made:
 
     parameters: VoiceParameters
     embedding: Embedding
-    pitch: float = 150.0
     colour: Colour = field(default_factory=lambda: PLAIN)
 
 
@@ -39,6 +38,9 @@ class StandInEar:
         chance = np.random.default_rng(crc32(embedding.tobytes()))
         timbre, melody = 0.1 * chance.standard_normal((2, STYLE), dtype=np.float32)
         return Made(VoiceParameters(timbre, melody, np.zeros((LAYERS, STYLE), np.float32)), embedding)
+
+    def colour(self, samples: Samples, rate: int) -> Colour:
+        return PLAIN
 
     def similarity(self, one: Embedding, other: Embedding) -> float:
         return float(one @ other)

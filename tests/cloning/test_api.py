@@ -15,8 +15,11 @@ import pytest
 from fastapi.testclient import TestClient
 
 from svc.app import create_app
+from svc.cloning.ear import Ear
+from svc.cloning.likeness import Likeness
 from svc.engine.fake import FakeEngine
 from svc.engine.protocol import Samples
+from svc.errors import EngineUnavailable
 from svc.settings import Settings
 from svc.speech import Speech
 from svc.text.phonemes import Phonemizer
@@ -284,6 +287,27 @@ def test_limits(serve: Serve, wav: bytes) -> None:
         assert status_of(clone(client, wav)) == (400, "voice_limit_reached")
         files = [("files", ("x", b"x"))] * 26
         assert client.post("/voices", data={"name": "A"}, files=files).status_code == 400
+
+
+def test_the_ear_is_there_before_anybody_asks(phonemizer: Phonemizer, tmp_path: Path) -> None:
+    loaded = threading.Event()
+
+    def load() -> tuple[Ear, Likeness]:
+        loaded.set()
+        return load_stand_in()
+
+    with ready(Settings(data_dir=tmp_path), Speech(FakeEngine(), phonemizer), load):
+        assert loaded.wait(10)
+
+
+def test_without_an_ear_all_else_works(phonemizer: Phonemizer, tmp_path: Path, wav: bytes) -> None:
+    def load() -> tuple[Ear, Likeness]:
+        raise EngineUnavailable("The ear is damaged.")
+
+    with ready(Settings(data_dir=tmp_path), Speech(FakeEngine(), phonemizer), load) as client:
+        for _ in range(2):
+            assert status_of(clone(client, wav)) == (503, "engine_unavailable")
+        assert client.post("/v1/text-to-speech/af_heart", json={"text": "Hello."}).status_code == 200
 
 
 def test_an_upload_that_never_ends(phonemizer: Phonemizer, tmp_path: Path) -> None:

@@ -17,8 +17,8 @@ from svc.text.phonemes import Phonemizer
 from svc.voices import Voices
 from tests.cloning.voices import made_up
 
-LOW = 10
-"""Bands below 1.7 kHz."""
+LOW = 15
+"""Bands below 3.7 kHz."""
 BRIGHTER = np.linspace(-9, 9, BANDS, dtype=np.float32)
 
 
@@ -60,18 +60,19 @@ def test_each_band_changes_as_told(encoder: VoiceEncoder, spoken: Samples) -> No
     assert np.allclose(found - found.mean(), BRIGHTER, atol=1.5)  # bands overlap
 
 
-def test_half_of_the_way_to_the_person(encoder: VoiceEncoder, spoken: Samples) -> None:
+def test_as_the_person(encoder: VoiceEncoder, spoken: Samples) -> None:
     person = encoder.hear(Filter(BRIGHTER, 24_000)(spoken), 24_000).colour
     before = encoder.hear(spoken, 24_000).colour
     after = encoder.hear(Filter(colour.change(person, before), 24_000)(spoken), 24_000).colour
     far, near = (np.std((each - person)[:LOW]) for each in (before, after))
-    assert near == pytest.approx(far / 2, rel=0.15)
+    assert near < far / 4
 
 
 def test_high_up_it_is_the_microphones(encoder: VoiceEncoder, spoken: Samples) -> None:
     person = encoder.hear(Filter(BRIGHTER, 24_000)(spoken), 24_000).colour
-    asked = colour.change(person, encoder.hear(spoken, 24_000).colour)
-    assert np.ptp(asked[-6:]) < 1e-4
+    before = encoder.hear(spoken, 24_000).colour
+    steps = np.diff(colour.change(person, before)) / np.diff(person - before)
+    assert np.mean(steps[-3:]) < np.mean(steps[:LOW]) / 2
 
 
 def test_the_voice_stays_as_loud(encoder: VoiceEncoder, spoken: Samples) -> None:

@@ -13,10 +13,13 @@ from svc.cloning.ear import Embedding
 from svc.cloning.encoder import RATE as ENCODER_RATE
 from svc.cloning.encoder import VoiceEncoder, _pitch
 from svc.cloning.likeness import Likeness
+from svc.cloning.parameters import LAYERS, MELODY_PITCH, STYLE, VoiceParameters
 from svc.cloning.speakers import several
 from svc.engine.protocol import Samples
+from svc.introductions import INTRODUCTIONS
 from svc.settings import Settings
 from svc.speech import Speech, SpeechRequest
+from svc.text.language import Language
 from svc.voices import Voices
 from tests.cloning.conftest import STORY
 from tests.cloning.recordings import RATE, encoded
@@ -79,6 +82,16 @@ def test_clones_are_like_their_speakers(
         assert max(likeness, key=likeness.__getitem__) == name, likeness
         assert likeness[name] > 0.5, likeness
         assert octaves(clone) == pytest.approx(octaves(people[name]), abs=0.35), "it speaks at another pitch"
+
+
+@pytest.mark.parametrize("language", Language)
+def test_its_pitch_is_the_same_in_all_languages(speech: Speech, voices: Voices, language: Language) -> None:
+    nothing = np.zeros(STYLE, np.float32)
+    parameters = VoiceParameters(nothing, nothing, np.zeros((LAYERS, STYLE), np.float32), pitch_scale=0.8)
+    request = SpeechRequest(INTRODUCTIONS[language], voices.sketch(parameters, language), language=language)
+    samples = np.concatenate([chunk.samples for chunk in speech.speak(request)])
+    expected = 0.8 * MELODY_PITCH[Language.ENGLISH_US]
+    assert octaves(samples) == pytest.approx(math.log2(expected), abs=0.15)
 
 
 def octaves(samples: Samples) -> float:

@@ -90,6 +90,7 @@ def test_in_english_it_is_as_it_is() -> None:
     for language in (Language.ENGLISH_US, Language.ENGLISH_GB):
         assert np.array_equal(voice.layers_in(language), voice.layers)
         assert np.array_equal(voice.melody_in(language), voice.melody)
+        assert voice.pitch_scale_in(language) == voice.pitch_scale
 
 
 def natives(language: Language) -> npt.NDArray[np.float32]:
@@ -124,4 +125,5 @@ def test_each_sentence_is_spoken_as_in_its_language(phonemizer: Phonemizer, voic
     for utterance, language in zip(spoken, (Language.ENGLISH_US, Language.SPANISH), strict=True):
         assert np.array_equal(utterance.layers, some().layers_in(language))
         assert np.array_equal(utterance.style, voice.style_in(language))
+        assert utterance.pitch_scale == some().pitch_scale_in(language)
     assert not np.array_equal(spoken[0].style, spoken[1].style)

@@ -1,9 +1,10 @@
-"""The principal axes of the built-in voices, on which voices are guessed.
+"""The principal axes of the built-in voices, on which timbres are guessed.
 
 They belong to an encoder's weights and are saved with them: computed anew on another machine, some may point the other
 way.
 """
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -11,30 +12,32 @@ from torch import Tensor, nn
 
 import bank as banks
 import voices
-from cloning.mapper import AXES, STYLE, Guess
+from cloning.mapper import AXES, LAYERS, STYLE, Guess
 
 STEREOTYPE_ROWS = slice(60, 120)
 """Rows of the style tables, by number of phonemes, that a voice's offset is read from."""
+MEAN_PITCH = 175.0
+"""That is heard of the mean voice, in Hz."""
 
 
 @dataclass
 class Voice:
-    """What the engines read: offsets from the mean voice, a batch of them."""
+    """What the engines read: offsets from the mean voice, a batch of them. The melody may be one row for all."""
 
     timbre: Tensor  # [B, 128]
-    melody: Tensor  # [B, 128]
+    melody: Tensor  # [B or 1, 128]
     layers: Tensor  # [B, 11, 128]
     pitch_scale: Tensor  # [B]
 
 
 class Axes(nn.Module):
-    """Each half of the style by itself. Empty until `measured`, or filled from a saved encoder."""
+    """Empty until `measured`, or filled from a saved encoder."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.register_buffer("timbre", torch.zeros(AXES // 2, STYLE))
-        self.register_buffer("melody", torch.zeros(AXES // 2, STYLE))
-        # The mean voice's table and the built-in voices' places are the same on any machine: no need to save them.
+        self.register_buffer("timbre", torch.zeros(AXES, STYLE))
+        # What follows is needed for random voices only, where no sign matters: no need to save it.
+        self.register_buffer("melody", torch.zeros(AXES, STYLE), persistent=False)
         self.register_buffer("centre", torch.zeros(voices.ROWS, 2 * STYLE), persistent=False)
         self.register_buffer("offsets", torch.zeros(voices.COUNT, 2 * STYLE), persistent=False)
 
@@ -47,12 +50,24 @@ class Axes(nn.Module):
         found.offsets.copy_((tables[:, STEREOTYPE_ROWS] - styles.centre[STEREOTYPE_ROWS]).mean(dim=1))
         return found
 
-    def voice(self, guess: Guess) -> Voice:
-        timbre, melody = guess.axes.chunk(2, dim=1)
-        scale = torch.exp(guess.log_pitch_scale.clamp(-0.7, 0.7))
-        return Voice(timbre @ self.timbre + guess.timbre, melody @ self.melody + guess.melody, guess.layers, scale)
+    def timbre_of(self, guess: Guess) -> Tensor:
+        return guess.axes @ self.timbre + guess.free
 
-    def coordinates(self, offsets: Tensor) -> Tensor:
-        """[B, 256] → [B, 106]"""
-        halves = zip(offsets.split(STYLE, dim=1), (self.timbre, self.melody), strict=True)
-        return torch.cat([half @ axes.T / axes.square().sum(dim=1) for half, axes in halves], dim=1)
+    def voice(self, guess: Guess, log_pitch: Tensor) -> Voice:
+        """Speaks at that pitch [B], with the melody of the mean voice."""
+        scale = torch.exp((log_pitch - math.log(MEAN_PITCH)).clamp(-0.9, 0.9))
+        return Voice(self.timbre_of(guess), torch.zeros_like(guess.free[:1]), guess.layers, scale)
+
+    def coordinates(self, timbre: Tensor) -> Tensor:
+        """[B, 128] → [B, 53]"""
+        return timbre @ self.timbre.T / self.timbre.square().sum(dim=1)
+
+    def built_in(self) -> Voice:
+        timbre, melody = self.offsets.split(STYLE, dim=1)
+        return plain(timbre, melody)
+
+
+def plain(timbre: Tensor, melody: Tensor) -> Voice:
+    """All layers with the voice's own timbre, at its own pitch."""
+    count = len(timbre)
+    return Voice(timbre, melody, timbre.new_zeros(count, LAYERS, STYLE), timbre.new_ones(count))

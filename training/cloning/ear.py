@@ -31,7 +31,6 @@ AROUND = 100
 class Heard:
     eres2net: Tensor  # [B, 192], unit length
     campplus: Tensor
-    balance: Tensor  # [B, 80]: the long-term spectrum
 
     def float(self) -> "Heard":
         return Heard(*(getattr(self, f.name).float() for f in fields(self)))
@@ -39,12 +38,6 @@ class Heard:
     @property
     def embedding(self) -> Tensor:
         return torch.cat([self.eres2net, self.campplus], dim=1)
-
-
-def balance(mel: Tensor) -> Tensor:
-    """The mean spectrum, whatever the level. [B, T, 80] → [B, 80]"""
-    mean = mel.mean(dim=1)
-    return mean - mean.mean(dim=1, keepdim=True)
 
 
 def statistics(x: Tensor) -> Tensor:
@@ -165,5 +158,5 @@ class Ear(nn.Module):
         """`mel` [B, T, 80] of a clip at the usual level. Also the maps at all `PLACES`."""
         campplus, found, maps = self.body(mel)
         eres2net = self.eres2net(torch.cat([campplus, found], dim=1))
-        heard = Heard(F.normalize(eres2net, dim=1), F.normalize(campplus, dim=1), balance(mel))
+        heard = Heard(F.normalize(eres2net, dim=1), F.normalize(campplus, dim=1))
         return heard, dict(zip(PLACES, maps, strict=True))

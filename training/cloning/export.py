@@ -1,9 +1,10 @@
 """Exports an encoder to ONNX and checks it against torch.
 
-python -m cloning.export ear.pt mapper.pt voice-encoder.onnx
+python -m cloning.export ear.pt mapper.pt [mapper.pt …] voice-encoder.onnx
 """
 
 import argparse
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -13,10 +14,23 @@ import torch
 from torch import Tensor, nn
 
 from cloning import encoder as encoders
+from cloning.mapper import Guess, Mapper
 from cloning.sound import BANDS
 from export import halve
 
-OUTPUTS = ("timbre", "melody", "layers", "log_pitch_scale", "embedding")
+OUTPUTS = ("timbre", "layers", "embedding")
+
+
+class Panel(nn.Module):
+    """Mappers that began differently. What each guesses for reasons of its own is less in their mean."""
+
+    def __init__(self, mappers: list[Mapper]) -> None:
+        super().__init__()
+        self.mappers = nn.ModuleList(mappers)
+
+    def forward(self, inputs: Tensor) -> Guess:
+        guesses = [mapper(inputs) for mapper in self.mappers]
+        return Guess(*(torch.stack([getattr(each, f.name) for each in guesses]).mean(dim=0) for f in fields(Guess)))
 
 
 class Exported(nn.Module):
@@ -28,8 +42,7 @@ class Exported(nn.Module):
 
     def forward(self, mel: Tensor, pitch: Tensor) -> tuple[Tensor, ...]:
         heard, guess = self.encoder(mel, pitch)
-        voice = self.encoder.axes.voice(guess)
-        return voice.timbre, voice.melody, voice.layers, torch.log(voice.pitch_scale), heard.embedding
+        return self.encoder.axes.timbre_of(guess), guess.layers, heard.embedding
 
 
 def export(model: Exported, path: Path) -> None:
@@ -51,10 +64,14 @@ def export(model: Exported, path: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name in ("ear", "mapper", "onnx"):
-        parser.add_argument(name, type=Path)
+    parser.add_argument("ear", type=Path)
+    parser.add_argument("mappers", type=Path, nargs="+")
+    parser.add_argument("onnx", type=Path)
     args = parser.parse_args()
-    model = Exported(encoders.load(args.ear, args.mapper)).eval()
+    encoder, *others = [encoders.load(args.ear, mapper) for mapper in args.mappers]
+    assert all(torch.equal(encoder.axes.timbre, other.axes.timbre) for other in others)
+    encoder.mapper = Panel([encoder.mapper, *(other.mapper for other in others)])
+    model = Exported(encoder).eval()
     export(model, args.onnx)
     session = onnxruntime.InferenceSession(args.onnx)
     worst = 0.0

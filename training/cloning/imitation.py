@@ -3,9 +3,9 @@
     python -m cloning.imitation --front front.pt --head head.onnx --voices voices.pt --corpus corpus.json \
         --judges judges --speakers speakers.pt --ear ear --out run --seconds 1300
 
-A text is spoken with the guessed parameters, and the gradient of the speech's likeness to the speaker, its naturalness
-and its words flows back through our head and Kokoro's front. The people come from a shelf, with the errors of the
-newest ear in `--ear`. First the mapper learns the parameters of random voices from their embeddings.
+A text is spoken with the guessed timbre, at the speaker's pitch, and the gradient of the speech's likeness to the
+speaker, its naturalness and its words flows back through our head and Kokoro's decoder. The people come from a shelf,
+with the errors of the newest ear in `--ear`. First the mapper learns random voices' timbres from their embeddings.
 
 `--resume FOLDER` goes on from a folder's ear.pt and mapper.pt. `mapper.pt` (a running mean of the weights) and
 `best.pt` (the best on validation speakers) are written to `--out`, the random voices' speech to `--spoken`, for the
@@ -37,10 +37,9 @@ from cloning.ear import EMBEDDING, Ear
 from cloning.encoder import Encoder
 from cloning.judges import Judges
 from cloning.lessons import Errors, Lesson, Lessons
-from cloning.mapper import Guess, Mapper
-from cloning.shelf import colour
-from cloning.sound import RATE, level, log_mel, pitch
-from cloning.speech import Speech, Spoken, median_pitch, unpack
+from cloning.mapper import LAYERS, Guess, Mapper
+from cloning.sound import RATE
+from cloning.speech import Speech, unpack
 from cloning.validation import Validation
 
 HELD_OUT = 40
@@ -52,17 +51,11 @@ EXCERPT = 3 * RATE
 class Weights:
     campplus: float = 0.6
     naturalness: float = 0.12
-    natural_enough: float = 4.5
+    natural_enough: float = 4.6
     words: float = 0.25
-    pace: float = 1.0
-    pace_room: float = 0.12
-    """By which a voice may be slower or faster than the mean voice, in the logarithm."""
     axes: float = 0.006
     free: float = 0.02
     layers: float = 0.03
-    pitch: float = 3.0
-    colour: float = 0.05
-    known: float = 0.05
 
 
 def excerpt(wave: Tensor) -> Tensor:
@@ -98,14 +91,14 @@ class Imitation:
         self.mapper = (resumed.mapper if resumed else Mapper()).to(device).train()
         self.average = Encoder(Ear(), copy.deepcopy(self.mapper), axes).to(device).requires_grad_(False).eval()
         self.ear_time = 0.0
-        self.optimiser = torch.optim.AdamW(self.mapper.parameters(), 0.0, weight_decay=0.02)
+        self.optimiser = torch.optim.AdamW(self.mapper.parameters(), 0.0, weight_decay=args.decay)
         self.steps = 0
 
     def _shelf(self, training: list[speakers.Clip]) -> shelves.Shelf:
         filling, waves = shelves.Filling(self.judges), []
         texts = random.sample(self.texts, self.args.random_texts)
-        for wave, guess in shelves.random_voices(self.speech, texts, self.args.batch):
-            filling.voices(wave, guess)
+        for wave, voice in shelves.random_voices(self.speech, texts, self.args.batch):
+            filling.voices(wave, self.speech.axes.coordinates(voice.timbre))
             waves += list(wave.half().cpu())
         if self.args.spoken:
             torch.save(waves, self.args.spoken.with_suffix(".new"))
@@ -114,55 +107,40 @@ class Imitation:
         filling.recordings(training, self.device)
         return filling.done()
 
-    def known(self, guess: Guess, lesson: Lesson) -> Tensor:
-        """The distance from the true parameters, where there are any."""
-        off = (guess.axes - torch.nan_to_num(lesson.axes).clamp(-4, 4)).square().mean(dim=1)
-        return off * ~lesson.axes[:, 0].isnan()
-
-    def modesty(self, guess: Guess, spoken: Spoken) -> Tensor:
+    def modesty(self, guess: Guess) -> Tensor:
         """How far a voice strays from what the engine was made for."""
         weights = self.weights
-        free = guess.timbre.square().sum(dim=1) + guess.melody.square().sum(dim=1)
         return (
             weights.axes * guess.axes.square().mean(dim=1)
-            + weights.free * free
-            + weights.layers * guess.layers.square().sum(dim=(1, 2)) / 11
-            + weights.pace * F.relu(spoken.pace.abs() - weights.pace_room)
+            + weights.free * guess.free.square().sum(dim=1)
+            + weights.layers * guess.layers.square().sum(dim=(1, 2)) / LAYERS
         )
 
     def unlikeness(self, guess: Guess, lesson: Lesson, judge_naturalness: bool) -> Tensor:
         """Speaks like the lesson's speakers, and tells how unlike them it was."""
         weights = self.weights
-        spoken = self.speech(
-            random.choice(self.texts), self.speech.axes.voice(guess), random.randrange(len(guess.axes))
-        )
+        spoken = self.speech(random.choice(self.texts), self.speech.axes.voice(guess, lesson.log_pitch))
         wave, part = spoken.wave, excerpt(spoken.wave)
         likeness_e = (self.judges.eres2net(part) * lesson.embedding[:, :EMBEDDING]).sum(dim=1)
         likeness_c = (self.judges.campplus(part) * lesson.embedding[:, EMBEDDING:]).sum(dim=1)
-        curve = median_pitch(spoken.f0)
-        off = curve + (pitch(wave.detach())[:, 0] - curve).detach() - lesson.log_pitch
-        coloured = (colour(log_mel(level(wave))) - lesson.colour).abs().mean(dim=1)
         misheard, right = self.listener(spoken)
         loss = (
             -likeness_e
             - weights.campplus * likeness_c
             + weights.words * F.relu(misheard - self.validation.plain_loss)
-            + weights.pitch * F.huber_loss(off, torch.zeros_like(off), reduction="none", delta=0.15)
-            + weights.colour * coloured
-            + weights.known * self.known(guess, lesson)
-            + self.modesty(guess, spoken)
+            + self.modesty(guess)
         ).mean()
         if judge_naturalness:
             natural = self.judges.naturalness(wave[torch.randperm(len(wave), device=self.device)[: self.args.judged]])
             loss = loss + 2 * weights.naturalness * F.relu(weights.natural_enough - natural).mean()
             self.notes.add(mos=natural.mean())
-        self.notes.add(e=likeness_e.mean(), c=likeness_c.mean(), words=right.mean(), pitch=off.abs().mean())
-        self.notes.add(pace=spoken.pace.abs().mean(), colour=coloured.mean(), axes=guess.axes.square().mean().sqrt())
-        self.notes.add(layers=guess.layers.square().sum(dim=2).mean().sqrt())
+        self.notes.add(e=likeness_e.mean(), c=likeness_c.mean(), words=right.mean())
+        self.notes.add(axes=guess.axes.square().mean().sqrt(), layers=guess.layers.square().sum(dim=2).mean().sqrt())
         return loss
 
     def step(self, rate: float) -> None:
-        lesson = self.lessons.draw(self.lessons.pick(self.args.batch, 0.8), self.errors).mixed(0.3)
+        clip = self.lessons.pick(self.args.batch, self.args.recorded)
+        lesson = self.lessons.draw(clip, self.errors).mixed(self.args.mixed)
         loss = self.unlikeness(self.mapper(lesson.inputs), lesson, random.random() < 0.5)
         self.optimiser.param_groups[0]["lr"] = self.args.rate * rate * min(1.0, (self.steps + 1) / 30)
         self.optimiser.zero_grad()
@@ -177,7 +155,7 @@ class Imitation:
             torch._foreach_lerp_(means, values, max(1 - self.args.keep, 1 / (self.steps + 1)))
 
     def warm_up(self, seconds: float) -> None:
-        """The mapper learns the parameters of random voices from their embeddings, without any synthesis."""
+        """The mapper learns the timbres of random voices from their embeddings, without any synthesis."""
         began, shelf = time.monotonic(), self.lessons.shelf
         optimiser = torch.optim.AdamW(self.mapper.parameters(), 5e-4, weight_decay=0.05)
         while (elapsed := time.monotonic() - began) < seconds:
@@ -185,9 +163,8 @@ class Imitation:
             clip = self.lessons.pick(512, 0.0)
             guess = self.mapper(self.lessons.draw(clip, self.errors).inputs)
             off = (guess.axes - shelf.axes[clip].clamp(-4, 4)).square().mean()
-            loss = off + 5 * (guess.log_pitch_scale - shelf.log_pitch_scale[clip]).square().mean()
             optimiser.zero_grad()
-            loss.backward()
+            off.backward()
             optimiser.step()
             self.notes.add(warm_up=off)
 
@@ -205,8 +182,11 @@ class Imitation:
     @torch.no_grad()
     def clones(self, count: int) -> dict[str, Tensor]:
         """Parameters of that many real and disguised speakers, as `bank.Styles` takes them."""
-        guess = self.average.mapper(self.lessons.truth(self.lessons.pick(count, 1.0)))
-        return {name: value.half().cpu() for name, value in vars(self.speech.axes.voice(guess)).items()}
+        clip = self.lessons.pick(count, 1.0)
+        guess = self.average.mapper(self.lessons.truth(clip))
+        voice = self.speech.axes.voice(guess, self.lessons.shelf.pitch[clip, 0])
+        voice.melody = voice.melody.expand(count, -1)
+        return {name: value.half().cpu().contiguous() for name, value in vars(voice).items()}
 
     def save(self, path: Path) -> None:
         encoders.save_mapper(self.average, path)
@@ -254,11 +234,14 @@ def main() -> None:
     parser.add_argument("--resume", type=Path, help="a folder with ear.pt and mapper.pt")
     parts_of_time(parser)
     parser.add_argument("--warm-up", type=float, default=15, help="seconds")
-    parser.add_argument("--listener-seconds", type=float, default=45)
+    parser.add_argument("--listener-seconds", type=float, default=30)
     parser.add_argument("--batch", type=int, default=96, help="voices that speak a text")
     parser.add_argument("--rate", type=float, default=8e-4, help="of learning")
+    parser.add_argument("--recorded", type=float, default=0.6, help="share of the people who are real, or disguised")
+    parser.add_argument("--mixed", type=float, default=0.6, help="share of the people who are crossed with others")
+    parser.add_argument("--decay", type=float, default=0.1, help="of weights")
     parser.add_argument("--judged", type=int, default=16, help="clips of a batch that DistillMOS hears")
-    parser.add_argument("--random-texts", type=int, default=60)
+    parser.add_argument("--random-texts", type=int, default=150)
     parser.add_argument("--longest", type=int, default=48, help="phonemes in a text")
     parser.add_argument("--clips", type=int, default=None, help="only so many recordings")
     parser.add_argument("--clones", type=int, default=2000, help="voices to save at the end, for the head's data")
@@ -266,7 +249,7 @@ def main() -> None:
     parser.add_argument("--keep", type=float, default=0.995, help="of the running mean, a step")
     parser.add_argument("--save-every", type=float, default=20)
     parser.add_argument("--ear-every", type=float, default=60)
-    parser.add_argument("--validate-every", type=float, default=200)
+    parser.add_argument("--validate-every", type=float, default=100)
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from cloning.damage import damaged
-from cloning.ear import EMBEDDING, Ear, Heard, balance
+from cloning.ear import EMBEDDING, Ear, Heard
 from cloning.judges import Networks
 from cloning.mapper import inputs
 from cloning.shelf import Shelf, unit_halves
@@ -21,11 +21,9 @@ BOTH = 2 * EMBEDDING
 class Lesson:
     """Who is to be spoken like."""
 
-    inputs: Tensor  # [B, 467], as the mapper takes them
+    inputs: Tensor  # [B, 387], as the mapper takes them
     embedding: Tensor  # [B, 384]
     log_pitch: Tensor  # [B]
-    colour: Tensor  # [B, 80]
-    axes: Tensor  # [B, 106], NaN where unknown
 
     def mixed(self, share: float) -> "Lesson":
         """Some of the speakers crossed with others: there are many more people than recordings of them."""
@@ -41,8 +39,6 @@ class Lesson:
             unit(cross(self.inputs)),
             unit_halves(cross(self.embedding)),
             cross(self.log_pitch[:, None]).squeeze(1),
-            cross(self.colour),
-            torch.where(part < 1, torch.nan, self.axes),
         )
 
 
@@ -51,10 +47,10 @@ def unit(x: Tensor) -> Tensor:
     return torch.cat([unit_halves(x[:, :BOTH]) * math.sqrt(EMBEDDING), x[:, BOTH:]], dim=1)
 
 
-def told(embedding: Tensor, measured: Tensor, spectrum: Tensor) -> Tensor:
+def told(embedding: Tensor, measured: Tensor) -> Tensor:
     """The mapper's inputs as the networks themselves would give them."""
     eres2net, campplus = embedding.chunk(2, dim=1)
-    return inputs(Heard(eres2net, campplus, spectrum), measured)
+    return inputs(Heard(eres2net, campplus), measured)
 
 
 class Errors:
@@ -71,7 +67,7 @@ class Errors:
         waves = [clip.wave.repeat(-(-self.SAMPLES // len(clip.wave)))[: self.SAMPLES] for clip in clips]
         self.wave = level(torch.stack(waves).to(device))
         embedding = torch.cat([networks.embedding(part) for part in self.wave.split(32)])
-        self.truth = told(embedding, pitch(self.wave), balance(log_mel(self.wave)))
+        self.truth = told(embedding, pitch(self.wave))
         self.share, self.residual = torch.ones(()), torch.zeros_like(self.truth[:1])
 
     @torch.no_grad()
@@ -112,9 +108,8 @@ class Lessons:
 
     def truth(self, clip: Tensor) -> Tensor:
         """The mapper's inputs without errors."""
-        return told(self.shelf.embedding[clip], self.shelf.pitch[clip], self.shelf.balance[clip])
+        return told(self.shelf.embedding[clip], self.shelf.pitch[clip])
 
     def draw(self, clip: Tensor, errors: Errors) -> Lesson:
-        shelf, speaker = self.shelf, self.shelf.speaker[clip]
-        heard = errors.added(self.truth(clip))
-        return Lesson(heard, self.wanted[speaker], self.wanted_pitch[speaker], shelf.colour[clip], shelf.axes[clip])
+        speaker = self.shelf.speaker[clip]
+        return Lesson(errors.added(self.truth(clip)), self.wanted[speaker], self.wanted_pitch[speaker])

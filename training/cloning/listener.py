@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from cloning.shelf import random_guess
+from cloning.shelf import random_voice
 from cloning.sound import BANDS, level, log_mel
 from cloning.speech import Speech, Spoken
 
@@ -48,9 +48,7 @@ def train(speech: Speech, texts: list[list[int]], seconds: float, batch: int) ->
     while (elapsed := time.monotonic() - began) < seconds:
         optimiser.param_groups[0]["lr"] = 1e-3 * max(0.02, 1 - elapsed / seconds)
         with torch.no_grad():
-            spoken = speech(
-                random.choice(texts), speech.axes.voice(random_guess(speech, batch)), random.randrange(batch)
-            )
+            spoken = speech(random.choice(texts), random_voice(speech.axes, batch), random.randrange(batch))
         optimiser.zero_grad()
         listener(spoken)[0].mean().backward()
         torch.nn.utils.clip_grad_norm_(listener.parameters(), 1.0)

@@ -19,8 +19,7 @@ import export
 import voices
 from cloning import encoder as encoders
 from cloning.axes import Axes, Voice
-from cloning.mapper import Guess
-from cloning.shelf import random_guess
+from cloning.shelf import random_voice
 from cloning.sound import RATE, level, log_mel, pitch
 from cloning.speech import Speech, unpack
 
@@ -40,24 +39,22 @@ CLOSE = 0.03
 """Largest difference of log pitch and log duration."""
 
 
-def bold(speech: Speech, count: int) -> Guess:
-    guess = random_guess(speech, count)
-    guess.layers = torch.randn_like(guess.layers) * 0.08
-    guess.log_pitch_scale = (torch.rand(count) - 0.5) * 0.8
-    return guess
+def bold(axes: Axes, count: int) -> Voice:
+    voice = random_voice(axes, count)
+    voice.layers = torch.randn_like(voice.layers) * 0.08
+    voice.pitch_scale = torch.exp((torch.rand(count) - 0.5) * 0.8)
+    return voice
 
 
-def heard(encoder: encoders.Encoder, clips: list[Path]) -> Guess:
-    """The voices that an encoder hears in recordings."""
+def heard(encoder: encoders.Encoder, clip: Path) -> Voice:
+    """The voice that an encoder hears in a recording."""
     import soundfile
 
-    guesses = []
-    for clip in clips:
-        wave, rate = soundfile.read(clip, dtype="float32", always_2d=True)
-        wave = level(torch.from_numpy(soxr.resample(wave[:, 0], rate, RATE))[None])
-        with torch.no_grad():
-            guesses.append(encoder(log_mel(wave), pitch(wave))[1])
-    return Guess(**{name: torch.cat([getattr(guess, name) for guess in guesses]) for name in vars(guesses[0])})
+    wave, rate = soundfile.read(clip, dtype="float32", always_2d=True)
+    wave = level(torch.from_numpy(soxr.resample(wave[:, 0], rate, RATE))[None])
+    found = pitch(wave)
+    with torch.no_grad():
+        return encoder.axes.voice(encoder(log_mel(wave), found)[1], found[:, 0])
 
 
 def median(curve: np.ndarray) -> float:
@@ -103,14 +100,14 @@ def main() -> None:
     engine = TurboEngine(lambda: onnx.load(args.kokoro).SerializeToString(), threads=1)
     engine.load()
     texts = [ids for ids in banks.texts(args.corpus, seed=0) if 24 <= len(ids) <= 48]
-    guesses = [bold(speech, 1) for _ in range(args.count)]
+    everybody = [bold(speech.axes, 1) for _ in range(args.count)]
     if args.encoder:
         encoder = encoders.load(*args.encoder)
-        guesses += [heard(encoder, [clip]) for clip in args.clips]
+        everybody += [heard(encoder, clip) for clip in args.clips]
     worst = 0.0
     print("seconds     curve, Hz     heard, Hz   (training, product)")
-    for guess, ids in zip(guesses, texts, strict=False):
-        a, b = np.array(compare(speech, engine, ids, speech.axes.voice(guess))).reshape(2, 3)
+    for voice, ids in zip(everybody, texts, strict=False):
+        a, b = np.array(compare(speech, engine, ids, voice)).reshape(2, 3)
         print("   ".join(f"{x:6.2f} {y:6.2f}" for x, y in zip(a, b, strict=True)), flush=True)
         worst = max(worst, *np.abs(np.log(a[:2] / b[:2])))
     print(f"largest difference {worst:.3f}")

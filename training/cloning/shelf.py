@@ -8,15 +8,16 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from cloning.axes import Axes, Voice, plain
 from cloning.disguise import stretched, with_formants
-from cloning.ear import EMBEDDING, balance
+from cloning.ear import EMBEDDING
 from cloning.judges import Networks
-from cloning.mapper import AXES, LAYERS, STYLE, Guess
-from cloning.sound import RATE, level, log_mel, pitch
+from cloning.mapper import AXES, LAYERS, STYLE
+from cloning.sound import RATE, level, pitch
 from cloning.speakers import Clip
 from cloning.speech import Speech
 
-DISGUISES = ((1, 1), (0.88, 1), (0.94, 1), (1.06, 1), (1.12, 1), (1, 0.9), (1, 1.1), (0.92, 1.08), (1.08, 0.92))
+DISGUISES = [(pace, formants) for pace in (0.87, 0.93, 1, 1.07, 1.15) for formants in (0.91, 1, 1.1)]
 """How much faster, and the formants' factor: each makes another speaker of a recording."""
 LONGEST = 10 * RATE
 
@@ -27,11 +28,8 @@ class Shelf:
 
     embedding: Tensor  # [clips, 384]
     pitch: Tensor  # [clips, 3]
-    colour: Tensor  # [clips, 80]
-    balance: Tensor  # [clips, 80], as the mapper takes it
     speaker: Tensor  # [clips]
-    axes: Tensor  # [clips, 106]; NaN where the clip is a recording
-    log_pitch_scale: Tensor  # [clips]
+    axes: Tensor  # [clips, 53]; NaN where the clip is a recording
 
     @property
     def recorded(self) -> Tensor:
@@ -51,14 +49,6 @@ def unit_halves(embedding: Tensor) -> Tensor:
     return F.normalize(embedding.unflatten(1, (2, EMBEDDING)), dim=2).flatten(1)
 
 
-def colour(mel: Tensor) -> Tensor:
-    """The mean spectrum of the louder half of the frames, whatever the level. [B, T, 80] → [B, 80]"""
-    loudness = mel.mean(dim=2)
-    louder = (loudness >= loudness.median(dim=1, keepdim=True).values).float()[..., None]
-    mean = (mel * louder).sum(dim=1) / louder.sum(dim=1)
-    return mean - mean.mean(dim=1, keepdim=True)
-
-
 @dataclass
 class Filling:
     """A shelf while clips are put on it."""
@@ -68,26 +58,17 @@ class Filling:
     speakers: int = 0
 
     @torch.no_grad()
-    def put(self, wave: Tensor, speaker: Tensor, axes: Tensor, log_pitch_scale: Tensor) -> None:
+    def put(self, wave: Tensor, speaker: Tensor, axes: Tensor) -> None:
         """Clips of one length, [B, samples]."""
         wave = level(wave)
         with torch.autocast(wave.device.type, torch.bfloat16, enabled=wave.device.type == "cuda"):
             embedding = self.networks.embedding(wave)
-        mel = log_mel(wave)
-        made = {
-            "embedding": embedding,
-            "pitch": pitch(wave),
-            "colour": colour(mel),
-            "balance": balance(mel),
-            "speaker": speaker,
-            "axes": axes,
-            "log_pitch_scale": log_pitch_scale,
-        }
+        made = {"embedding": embedding, "pitch": pitch(wave), "speaker": speaker, "axes": axes}
         self.speakers = max(self.speakers, int(speaker.max()) + 1)
         for name, value in made.items():
             self.parts.setdefault(name, []).append(value)
 
-    def recordings(self, clips: list[Clip], device: torch.device, batch: int = 32) -> None:
+    def recordings(self, clips: list[Clip], device: torch.device, batch: int = 64) -> None:
         """Each in all disguises."""
         number = {name: i for i, name in enumerate(sorted({clip.speaker for clip in clips}))}
         base, ordered = self.speakers, sorted(clips, key=lambda clip: len(clip.wave))
@@ -101,38 +82,44 @@ class Filling:
                 played = wave if pace == 1 else stretched(wave, round(length / pace))
                 if formants != 1:
                     played = with_formants(played, torch.full((len(some),), formants, device=device))
-                self.put(played, base + i * len(number) + who, unknown, unknown[:, 0])
+                self.put(played, base + i * len(number) + who, unknown)
 
-    def voices(self, wave: Tensor, guess: Guess) -> None:
+    def voices(self, wave: Tensor, axes: Tensor) -> None:
         """Random voices: each is a speaker of one clip."""
-        who = self.speakers + torch.arange(len(wave), device=wave.device)
-        self.put(wave, who, guess.axes, guess.log_pitch_scale)
+        self.put(wave, self.speakers + torch.arange(len(wave), device=wave.device), axes)
 
     def done(self) -> Shelf:
         return Shelf(**{name: torch.cat(values) for name, values in self.parts.items()})
 
 
 @torch.no_grad()
-def random_voices(speech: Speech, texts: list[list[int]], batch: int) -> Iterator[tuple[Tensor, Guess]]:
+def random_voices(speech: Speech, texts: list[list[int]], batch: int) -> Iterator[tuple[Tensor, Voice]]:
     """Each text spoken by other voices."""
     for ids in texts:
-        guess = random_guess(speech, batch)
-        yield speech(ids, speech.axes.voice(guess), random.randrange(batch)).wave, guess
+        voice = random_voice(speech.axes, batch, straying=0.7)
+        yield speech(ids, voice, random.randrange(batch)).wave, voice
 
 
-def random_guess(speech: Speech, count: int) -> Guess:
-    """Voices around the built-in ones: mixtures, often stretched, and a cloud; a third at another pitch."""
-    offsets = speech.axes.offsets
-    device = offsets.device
-    halves = []
-    for half in offsets.split(STYLE, dim=1):
-        order = torch.rand(count, len(offsets), device=device).argsort(dim=1)[:, : random.choice((2, 3, 4))]
-        weight = torch.rand(order.shape, device=device).clamp(min=1e-6).log().neg()
-        halves.append((weight / weight.sum(dim=1, keepdim=True))[..., None].mul(half[order]).sum(dim=1))
-    mixed = speech.axes.coordinates(torch.cat(halves, dim=1)) * random.uniform(1.0, 1.7)
-    cloud = torch.randn(count, AXES, device=device) * random.uniform(0.7, 1.3)
-    axes = torch.where(torch.rand(count, 1, device=device) < 0.5, mixed, cloud)
-    scale = (torch.rand(count, device=device) - 0.5) * 0.6
-    scale = torch.where(torch.rand(count, device=device) < 0.35, scale, 0.0)
-    nothing = torch.zeros(count, STYLE, device=device)
-    return Guess(axes, nothing, nothing, torch.zeros(count, LAYERS, STYLE, device=device), scale)
+def random_voice(axes: Axes, count: int, straying: float = 0.0) -> Voice:
+    """Voices around the built-in ones, a third at another pitch.
+
+    That share of them has layers that are on the way to somebody else, each as far as it likes.
+    """
+    timbres, melodies = axes.offsets.split(STYLE, dim=1)
+    voice = plain(_around(timbres, axes.timbre, count), _around(melodies, axes.melody, count))
+    device = voice.timbre.device
+    way = 0.8 * torch.rand(count, LAYERS, 1, device=device) * (torch.rand(count, 1, 1, device=device) < straying)
+    voice.layers = way * (_around(timbres, axes.timbre, count) - voice.timbre)[:, None]
+    scale = torch.exp((torch.rand(count, device=device) - 0.5) * 0.6)
+    voice.pitch_scale = torch.where(torch.rand(count, device=device) < 0.35, scale, 1.0)
+    return voice
+
+
+def _around(known: Tensor, axes: Tensor, count: int) -> Tensor:
+    """Half of them mixtures of known styles, often stretched, half a cloud. [count, 128]"""
+    device = known.device
+    order = torch.rand(count, len(known), device=device).argsort(dim=1)[:, : random.choice((2, 3, 4))]
+    weight = torch.rand(order.shape, device=device).clamp(min=1e-6).log().neg()
+    mixed = (weight / weight.sum(dim=1, keepdim=True))[..., None].mul(known[order]).sum(dim=1)
+    cloud = (torch.randn(count, AXES, device=device) * random.uniform(0.7, 1.3)) @ axes
+    return torch.where(torch.rand(count, 1, device=device) < 0.5, mixed * random.uniform(1.0, 1.7), cloud)

@@ -1,4 +1,4 @@
-"""Speech in guessed voices, through Kokoro's front and our head, with a gradient to the voices.
+"""Speech in guessed voices, through Kokoro's front and our head, with a gradient to their timbres.
 
 python -m cloning.speech kokoro.pt front.pt      # the front alone, in eight bits a weight (61 MB), to travel
 """
@@ -23,7 +23,6 @@ class Spoken:
     wave: Tensor  # [B, samples], 16 kHz
     f0: Tensor  # [B, frames]
     symbols: Tensor  # [frames / 2]: the phoneme of every 25 ms
-    pace: Tensor  # [B]: log of how long the voice would take for the text by itself, the mean voice taking 0
 
 
 class Speech(nn.Module):
@@ -33,38 +32,24 @@ class Speech(nn.Module):
         self.requires_grad_(False)
 
     def forward(self, ids: list[int], voice: Voice, leader: int = 0) -> Spoken:
-        """The phonemes in each of the voices, at the rhythm of the leader's: sounds of one length are fastest.
-
-        A single voice speaks as it does in the product.
-        """
+        """The phonemes in each of the voices, at the rhythm of the leader's: sounds of one length are fastest."""
         device, predictor = voice.timbre.device, self.kokoro.predictor
         tokens = torch.tensor([[0, *ids, 0]], device=device)
         centre = self.axes.centre[len(ids) - 1]
         timbre, melody = centre[:STYLE] + voice.timbre, centre[STYLE:] + voice.melody
         layers = timbre[:, None] + voice.layers
-        words = self.kokoro.bert_encoder(self.kokoro.bert(tokens)).expand(len(timbre) + 1, -1, -1)
-        encoded = predictor.text_encoder(words, torch.cat([melody, centre[None, STYLE:]]))
-        durations = predictor.durations(encoded)
-        length = durations.sum(dim=1).log()
-        frames = torch.round(durations[leader].detach()).clamp(min=1).long()
+        words = self.kokoro.bert_encoder(self.kokoro.bert(tokens)).expand(len(melody), -1, -1)
+        encoded = predictor.text_encoder(words, melody)
+        frames = torch.round(predictor.durations(encoded[leader : leader + 1])[0]).clamp(min=1).long()
         index = torch.repeat_interleave(torch.arange(len(frames), device=device), frames)
-        f0, energy = predictor.curves(encoded[:-1, index], melody)
-        f0 = f0 * voice.pitch_scale[:, None]
+        f0, energy = predictor.curves(encoded[:, index], melody)
+        f0, energy = f0 * voice.pitch_scale[:, None], energy.expand(len(timbre), -1)
         text = self.kokoro.text_encoder(tokens)[:, :, index].expand(len(timbre), -1, -1)
         features = self.kokoro.decoder.features(text, f0, energy, layers[:, : LAYERS - 1])
-        # The pulses' phase is a sum over all of the past: its gradient is noise, so the head takes the pitch as given.
-        heard = f0.detach()
         start = torch.zeros(len(timbre), dtype=torch.long, device=device)
-        wave = self.head(features, heard, cycles(heard), layers[:, -1], statistics(features), start)
+        wave = self.head(features, f0, cycles(f0), layers[:, -1], statistics(features), start)
         wave = torchaudio.functional.resample(wave, SAMPLE_RATE, RATE)
-        return Spoken(wave, f0, tokens[0, index], length[:-1] - length[-1].detach())
-
-
-def median_pitch(f0: Tensor) -> Tensor:
-    """Log of the median over voiced frames, with a gradient. [B, frames] → [B]"""
-    voiced = f0 > 40
-    logs = torch.where(voiced, f0.clamp(min=40).log(), torch.nan)
-    return torch.nan_to_num(logs.nanmedian(dim=1).values, nan=5.0)
+        return Spoken(wave, f0, tokens[0, index])
 
 
 def pack(source: Path, output: Path) -> None:

@@ -1,7 +1,4 @@
-"""How well voices are cloned whose speakers training never heard, on texts that it never spoke.
-
-Each clone speaks alone, with its own durations, as in the product.
-"""
+"""How well voices are cloned whose speakers training never heard, on texts that it never spoke."""
 
 import json
 from collections.abc import Callable
@@ -12,15 +9,14 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from cloning.ear import balance
 from cloning.encoder import Encoder
 from cloning.judges import Judges
 from cloning.lessons import told
 from cloning.listener import Listener
-from cloning.mapper import LAYERS, STYLE, Guess
+from cloning.mapper import Guess
 from cloning.sound import level, log_mel, pitch
 from cloning.speakers import Clip
-from cloning.speech import Speech
+from cloning.speech import Speech, Spoken
 
 Judge = Callable[[Tensor], Tensor]
 
@@ -36,13 +32,11 @@ class Scores:
     naturalness: float
     words: float
     """The share of phonemes that the listener hears right."""
-    pace: float
-    """How much slower or faster than the mean voice, in the logarithm."""
     pitch_error: float
 
     @property
     def total(self) -> float:
-        return self.eres2net + self.resemblyzer + self.words
+        return self.eres2net + self.resemblyzer + self.words + 0.2 * self.naturalness
 
     def __str__(self) -> str:
         return "  ".join(f"{f.name} {getattr(self, f.name):.3f}" for f in fields(self))
@@ -81,18 +75,12 @@ class Validation:
         }
         self.own = torch.cat([judges.embedding(wave) for wave in self.references])
         self.pitches = torch.cat([pitch(wave) for wave in self.references])
-        self.balances = torch.cat([balance(log_mel(wave)) for wave in self.references])
         self.rows: list[dict[str, float | str]] = []
         self.plain_loss, self.plainly = self._built_in_voices()
 
     def _built_in_voices(self) -> tuple[float, str]:
         """What the listener makes of the built-in voices: its mean loss, and the share of right phonemes in words."""
-        axes = self.speech.axes.coordinates(self.speech.axes.offsets)
-        count, device = len(axes), axes.device
-        nothing = torch.zeros(count, STYLE, device=device)
-        layers = torch.zeros(count, LAYERS, STYLE, device=device)
-        plain = Guess(axes, nothing, nothing, layers, torch.zeros(count, device=device))
-        loss, right = self.listener(self.speech(self.texts[0], self.speech.axes.voice(plain)))
+        loss, right = self.listener(self.speech(self.texts[0], self.speech.axes.built_in()))
         return float(loss.mean()), f"{float(right.mean()):.1%}"
 
     @torch.no_grad()
@@ -105,37 +93,36 @@ class Validation:
     @torch.no_grad()
     def told(self, encoder: Encoder) -> Scores:
         """The same if the mapper is given the networks' own embeddings: what a perfect ear would give."""
-        return self.score(encoder.mapper(told(self.own, self.pitches, self.balances)))
-
-    def _speak(self, guess: Guess, speaker: int) -> list[dict[str, Tensor]]:
-        voice, rows = self.speech.axes.voice(guess[speaker : speaker + 1]), []
-        for ids in self.texts:
-            spoken = self.speech(ids, voice)
-            row = {}
-            for name, judge in self.by_name.items():
-                mine = judge(spoken.wave)[0]
-                row[name] = (self.others[name][speaker] @ mine).mean()
-                if name == "resemblyzer":
-                    row["identified"] = (self._nearest(mine) == speaker).float()
-            row["naturalness"] = self.judges.naturalness(spoken.wave)[0]
-            row["words"] = self.listener(spoken)[1][0]
-            row["pace"] = spoken.pace[0].abs()
-            row["pitch_error"] = (pitch(spoken.wave)[0, 0] - self.pitches[speaker, 0]).abs()
-            rows.append(row)
-        return rows
-
-    def _nearest(self, embedding: Tensor) -> Tensor:
-        centroids = torch.stack([each.mean(dim=0) for each in self.others["resemblyzer"]])
-        return (F.normalize(centroids, dim=1) @ embedding).argmax()
+        return self.score(encoder.mapper(told(self.own, self.pitches)))
 
     def score(self, guess: Guess) -> Scores:
         """Of parameters from anywhere, one set a speaker."""
-        self.rows = []
-        for i, name in enumerate(self.names):
-            rows = self._speak(guess, i)
-            means = {key: float(torch.stack([row[key] for row in rows]).mean()) for key in rows[0]}
-            self.rows.append({"speaker": name, **means})
-        return Scores(**{f.name: sum(row[f.name] for row in self.rows) / len(self.rows) for f in fields(Scores)})
+        voice = self.speech.axes.voice(guess, self.pitches[:, 0])
+        spoken = [self._listen(self.speech(ids, voice)) for ids in self.texts]
+        means = {key: torch.stack([each[key] for each in spoken]).mean(dim=0).tolist() for key in spoken[0]}
+        self.rows = [
+            {"speaker": name, **{key: values[i] for key, values in means.items()}} for i, name in enumerate(self.names)
+        ]
+        return Scores(**{key: sum(values) / len(values) for key, values in means.items()})
+
+    def _listen(self, spoken: Spoken) -> dict[str, Tensor]:
+        """What is made of everybody's speech. [speakers] each"""
+        found = {}
+        for name, judge in self.by_name.items():
+            mine = judge(spoken.wave)
+            pairs = zip(mine, self.others[name], strict=True)
+            found[name] = torch.stack([(others @ each).mean() for each, others in pairs])
+            if name == "resemblyzer":
+                found["identified"] = self._identified(mine)
+        found["naturalness"] = self.judges.naturalness(spoken.wave)
+        found["words"] = self.listener(spoken)[1]
+        found["pitch_error"] = (pitch(spoken.wave)[:, 0] - self.pitches[:, 0]).abs()
+        return found
+
+    def _identified(self, embedding: Tensor) -> Tensor:
+        centroids = F.normalize(torch.stack([each.mean(dim=0) for each in self.others["resemblyzer"]]), dim=1)
+        nearest = (embedding @ centroids.T).argmax(dim=1)
+        return (nearest == torch.arange(len(nearest), device=nearest.device)).float()
 
     def keep(self, path: Path) -> None:
         path.write_text(json.dumps(self.rows))

@@ -13,7 +13,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from svc.cloning.ear import Ear, Embedding, Heard
+from svc.cloning.colour import Colour, Filter
+from svc.cloning.ear import Ear, Embedding
 from svc.cloning.likeness import Likeness
 from svc.cloning.parameters import VoiceParameters
 from svc.engine.protocol import Samples
@@ -40,6 +41,10 @@ class Booth:
         self._voices = voices
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="booth", initializer=_step_back)
 
+    def open(self) -> None:
+        """Begins to load the ear, so that the first clone need not wait for it; returns at once."""
+        self._worker.submit(lambda: self._loaded)
+
     async def close(self) -> None:
         """Waits for the step that is running, and takes no more."""
         await asyncio.to_thread(self._worker.shutdown, cancel_futures=True)
@@ -62,13 +67,17 @@ class Booth:
 
     def likeness(self, spoken: Samples, person: Embedding) -> float:
         """Of what was said here to somebody: 1 is the same person, 0 a stranger."""
-        return self.ear.similarity(self.hear(spoken).embedding, person)
+        return self.ear.similarity(self.ear.hear(spoken, self._speech.sample_rate).embedding, person)
 
-    def hear(self, spoken: Samples) -> Heard:
-        """What the ear makes of what was said here."""
-        return self.ear.hear(spoken, self._speech.sample_rate)
+    def colour(self, spoken: Samples) -> Colour:
+        """Of what was said here."""
+        return self.ear.colour(spoken, self._speech.sample_rate)
 
-    # Loaded by the first who needs it, in the thread: those that it starts inherit the low priority.
+    def coloured(self, spoken: Samples, change: Colour) -> Samples:
+        """What was said here, as a voice of that colour would have said it."""
+        return Filter(change, self._speech.sample_rate)(spoken)
+
+    # Loaded in the thread: those that it starts inherit the low priority. If that fails, whoever needs it is told why.
 
     @property
     def ear(self) -> Ear:

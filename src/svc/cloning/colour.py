@@ -11,8 +11,8 @@ from svc.engine.protocol import Samples
 
 BANDS = 20
 """Each as wide as the others to the ear, from 20 Hz to 8 kHz."""
-LARGEST = 6.0
-"""In dB, of a change."""
+LARGEST = 8.0
+"""In dB, of a change: more is heard as an effect, not as a person."""
 
 Colour = npt.NDArray[np.float32]
 """[20], in dB."""
@@ -21,9 +21,8 @@ PLAIN = np.zeros(BANDS, dtype=np.float32)
 
 _TAPS = 512
 _GRID = 4096
-# Half of what is missing makes people as easy to tell from each other as all of it, and sounds more natural. Above
-# 3.7 kHz, where it is the microphone's as much as the person's, there is nothing to gain.
-_SHARE = 0.5 * np.interp(np.arange(BANDS), [9, 14], [1.0, 0.0])
+# The higher above 3.7 kHz, the more it is the microphone's and the less the person's.
+_SHARE = np.interp(np.arange(BANDS), [14, BANDS], [1.0, 0.0])
 _CUT_OFF = -25.0  # dB: a band in which a recording has that much less was lost on the way, not spoken so softly
 
 
@@ -37,10 +36,12 @@ _CENTRES = _LOWEST + (_HIGHEST - _LOWEST) * (np.arange(BANDS) + 0.5) / BANDS
 
 
 def colour(log_mel: npt.NDArray[np.float32]) -> Colour:
-    """Of what is said in a clip, noise left out, given the log power in four narrower bands for each. [frames, 80]"""
-    loudness = log_mel.mean(axis=1)
-    loud, quiet = np.quantile(loudness, [0.5, 0.1])
-    speech, noise = (np.exp(log_mel[mask].mean(axis=0)) for mask in (loudness >= loud, loudness <= quiet))
+    """Of what is said in a clip, noise left out, given the log power in four narrower bands for each. [frames, 80]
+
+    Loud sounds count for most: it is the mean of the power.
+    """
+    power, loudness = np.exp(log_mel), log_mel.mean(axis=1)
+    speech, noise = power.mean(axis=0), power[loudness <= np.quantile(loudness, 0.1)].mean(axis=0)
     clean = np.log(np.maximum(speech - noise, 0.05 * speech))
     decibels: Colour = (10 / np.log(10) * clean.reshape(BANDS, -1).mean(axis=1)).astype(np.float32)
     return decibels

@@ -22,10 +22,6 @@ class Heard(Protocol):
         """Who it is, whatever they say."""
 
     @property
-    def pitch(self) -> float:
-        """The middle of the melody, in Hz."""
-
-    @property
     def colour(self) -> Colour:
         """How much of the sound is in each band."""
 
@@ -34,6 +30,9 @@ class Ear(Protocol):
     """Called from one thread at a time."""
 
     def hear(self, samples: Samples, rate: int) -> Heard: ...
+
+    def colour(self, samples: Samples, rate: int) -> Colour:
+        """That alone, which is little work."""
 
     def similarity(self, one: Embedding, other: Embedding) -> float:
         """1 for the same person, about 0 for strangers."""

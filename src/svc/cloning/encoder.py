@@ -17,13 +17,14 @@ import onnxruntime as ort
 import soxr
 
 from svc.cloning.colour import Colour, colour
-from svc.cloning.parameters import LAYERS, PITCH_SCALES, STYLE, VoiceParameters
+from svc.cloning.parameters import LAYERS, MELODY_PITCH, PITCH_SCALES, PRONOUNCING, STYLE, VoiceParameters
 from svc.engine.protocol import Samples
 from svc.engine.runtime import Runtime
 from svc.errors import EngineUnavailable
+from svc.text.language import Language
 
 NETWORK = "data/voice-encoder.onnx"
-NETWORK_SHA256 = "ec12ea49c1b5671da5d28a3bd0214c6a6bd0c5ef80ad9a36c04c357f647a271c"
+NETWORK_SHA256 = "a4ef0f63f8662beeca9362efa09cf51d6707d29218436244f5856fd0c01bc5bd"
 
 Array = npt.NDArray[np.float32]
 
@@ -33,10 +34,8 @@ _SHORTEST = RATE // 2
 _LEVEL = 0.05  # root mean square that clips are brought to
 _FAINTEST = 1.1920929e-07
 
-# How much of what the network says is taken. More of the melody makes voices less natural, and no more like the person,
-# whose pitch they are brought to anyway; the last tenth of the timbre does much the same.
-_TIMBRE_SHARE, _MELODY_SHARE = np.float32(0.9), np.float32(0.2)
-_LAYERS_SHARE = np.ones((LAYERS, 1), dtype=np.float32)
+# Where sounds are pronounced, straying makes a voice hardly more like the person, and far more words misheard.
+_CLEAR = (np.arange(LAYERS) >= PRONOUNCING).astype(np.float32)[:, None]
 
 _PITCH_WINDOW = 1024
 _LOWEST_PITCH, _HIGHEST_PITCH = 60.0, 420.0
@@ -48,8 +47,6 @@ class Heard:
     parameters: VoiceParameters
     embedding: Array
     """[384]: two opinions of who it is, each of length one."""
-    pitch: float
-    """The middle of the melody, in Hz."""
     colour: Colour
 
 
@@ -72,21 +69,21 @@ class VoiceEncoder:
 
     def hear(self, samples: Samples, rate: int) -> Heard:
         """The speaker of a mono clip; half a second is the least that can be heard, 10 to 20 s are best."""
-        clip = soxr.resample(samples, rate, RATE) if rate != RATE else samples
-        clip = np.pad(clip, (0, max(0, _SHORTEST - len(clip)))).astype(np.float32)
-        clip = clip * (_LEVEL / (np.sqrt(np.mean(np.square(clip), dtype=np.float64)) + 1e-6)).astype(np.float32)
+        clip = _usual(samples, rate)
         pitch, mel = _pitch(clip), self._log_mel(clip)
-        timbre, melody, layers, log_pitch_scale, embedding = self._session.run(
-            ["timbre", "melody", "layers", "log_pitch_scale", "embedding"],
-            {"mel": mel[None], "pitch": pitch[None]},
+        timbre, layers, embedding = self._session.run(
+            ["timbre", "layers", "embedding"], {"mel": mel[None], "pitch": pitch[None]}
         )
         parameters = VoiceParameters(
-            _TIMBRE_SHARE * timbre.reshape(STYLE),
-            _MELODY_SHARE * melody.reshape(STYLE),
-            _LAYERS_SHARE * layers.reshape(LAYERS, STYLE),
-            float(np.clip(math.exp(float(log_pitch_scale.item())), *PITCH_SCALES)),
+            timbre=timbre.reshape(STYLE),
+            melody=np.zeros(STYLE, dtype=np.float32),
+            layers=_CLEAR * layers.reshape(LAYERS, STYLE),
+            pitch_scale=float(np.clip(math.exp(pitch[0]) / MELODY_PITCH[Language.ENGLISH_US], *PITCH_SCALES)),
         )
-        return Heard(parameters, embedding.reshape(-1), math.exp(pitch[0]), colour(mel))
+        return Heard(parameters, embedding.reshape(-1), colour(mel))
+
+    def colour(self, samples: Samples, rate: int) -> Colour:
+        return colour(self._log_mel(_usual(samples, rate)))
 
     @staticmethod
     def similarity(one: Array, other: Array) -> float:
@@ -102,6 +99,14 @@ class VoiceEncoder:
         power = np.abs(np.fft.rfft(frames * window, _SPECTRUM)) ** 2
         mel: Array = np.log(np.maximum(power @ self._filters, _FAINTEST)).astype(np.float32)
         return mel
+
+
+def _usual(samples: Samples, rate: int) -> Samples:
+    """At the rate and the level of all that is heard, and long enough."""
+    clip = soxr.resample(samples, rate, RATE) if rate != RATE else samples
+    clip = np.pad(clip, (0, max(0, _SHORTEST - len(clip)))).astype(np.float32)
+    leveled: Samples = clip * (_LEVEL / (np.sqrt(np.mean(np.square(clip), dtype=np.float64)) + 1e-6)).astype(np.float32)
+    return leveled
 
 
 def _mel_filters() -> Array:

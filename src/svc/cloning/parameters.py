@@ -22,9 +22,22 @@ PITCH_SCALES = (0.4, 2.5)
 
 Vector = npt.NDArray[np.float32]
 
-_PRONOUNCING = 5
+MELODY_PITCH = {
+    Language.ENGLISH_US: 171.0,
+    Language.ENGLISH_GB: 171.0,
+    Language.SPANISH: 148.0,
+    Language.FRENCH: 208.0,
+    Language.HINDI: 164.0,
+    Language.ITALIAN: 151.0,
+    Language.JAPANESE: 234.0,
+    Language.PORTUGUESE_BR: 151.0,
+    Language.MANDARIN: 215.0,
+}
+"""At which the melody that clones have in a language is heard, in Hz (the median of ten sentences)."""
+
+PRONOUNCING = 5
 """Layers, the first of the decoder's, that decide how sounds are pronounced; the others colour them."""
-_NATIVE_SHARE, _STRAYING_SHARE = np.float32(0.5), np.float32(0.5)
+_NATIVE_SHARE, _STRAYING_SHARE = np.float32(0.75), np.float32(0.5)
 
 _BOUNDS = {
     "timbre": ((STYLE,), LARGEST),
@@ -43,7 +56,7 @@ class VoiceParameters:
     layers: Vector
     """[11, 128]: how far each layer's timbre strays from the voice's own. All zero is a plain style."""
     pitch_scale: float = 1.0
-    """By which the pitch that the melody gives is multiplied."""
+    """By which the pitch that the mean voice's melody gives is multiplied."""
     colour: Colour = field(default_factory=lambda: PLAIN)
     """[20], in dB: a filter that its sound passes through."""
 
@@ -64,14 +77,18 @@ class VoiceParameters:
         """[128], added to the second half of the mean voice's style."""
         return self.melody if language.english else self.melody + _accent(language)[STYLE:]
 
+    def pitch_scale_in(self, language: Language) -> float:
+        """By which the pitch that the melody there gives is multiplied, for the person's own."""
+        return self.pitch_scale * (MELODY_PITCH[Language.ENGLISH_US] / MELODY_PITCH[language])
+
     def layers_in(self, language: Language) -> Vector:
         """[11, 128]: how far each layer's timbre strays from the voice's own."""
         if language.english:
             return self.layers
         pronouncing = _NATIVE_SHARE * (_accent(language)[:STYLE] - self.timbre)
         *_, vocoder = self.layers
-        colouring = _STRAYING_SHARE * self.layers[_PRONOUNCING:-1]
-        layers: Vector = np.vstack([np.tile(pronouncing, (_PRONOUNCING, 1)), colouring, vocoder])
+        colouring = _STRAYING_SHARE * self.layers[PRONOUNCING:-1]
+        layers: Vector = np.vstack([np.tile(pronouncing, (PRONOUNCING, 1)), colouring, vocoder])
         return layers
 
     def to_json(self) -> dict[str, Any]:

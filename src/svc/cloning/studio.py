@@ -5,10 +5,10 @@ import logging
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from svc.cloning import clip, quality
+from svc.cloning import clip, colour, quality
 from svc.cloning.booth import Booth
 from svc.cloning.clip import Clip
 from svc.cloning.custom_voice import ID, CustomVoice, DamagedVoice, Report, StoredReference, fainter_than, new_id
@@ -17,7 +17,6 @@ from svc.cloning.ear import Heard
 from svc.cloning.quality import Reference
 from svc.cloning.refinements import Refinements
 from svc.cloning.speakers import several
-from svc.cloning.tuning import in_tune
 from svc.engine.protocol import Samples
 from svc.errors import (
     BuiltInVoice,
@@ -214,12 +213,14 @@ class Studio:
 
     async def _likeness(self, sitting: _Sitting, language: Language) -> dict[str, Any]:
         """What a sitting gives to a voice, and how good a likeness that is: heard when it speaks."""
-        first = await self._booth.say(sitting.heard.parameters, INTRODUCTIONS[language], language)
-        parameters = in_tune(sitting.heard, await self._booth.work(self._booth.hear, first))
-        spoken = await self._booth.say(parameters, INTRODUCTIONS[language], language)
+        spoken = await self._booth.say(sitting.heard.parameters, INTRODUCTIONS[language], language)
+        return await self._booth.work(self._finished, sitting, spoken)
+
+    def _finished(self, sitting: _Sitting, spoken: Samples) -> dict[str, Any]:
+        change = colour.change(sitting.heard.colour, self._booth.colour(spoken))
         return {
-            "parameters": parameters,
-            "report": await self._booth.work(self._report, sitting, spoken),
+            "parameters": replace(sitting.heard.parameters, colour=change),
+            "report": self._report(sitting, self._booth.coloured(spoken, change)),
             "reference": StoredReference.of(sitting.kept) if sitting.kept else None,
         }
 
