@@ -62,7 +62,7 @@ def main(
             session.say("nearest built-in voice", person, session.nearest(person), said[:1])
             if number % every == 0:
                 for name, damage in DAMAGES.items():
-                    session.say(name, person, session.clone(person, damage), said[:1])
+                    session.say(name, person, session.clone(person, damage), said)
                 for name, language in _LANGUAGES.items():
                     session.say(name, person, session.clone(person, language=language), sentences.read(name)[1:2])
     report = _report(session, len(people))

@@ -1,6 +1,6 @@
 """Exports an encoder to ONNX and checks it against torch.
 
-python -m cloning.export ear.pt mapper.pt [mapper.pt …] voice-encoder.onnx
+python -m cloning.export ear.pt telephone.pt mapper.pt [mapper.pt …] voice-encoder.onnx
 """
 
 import argparse
@@ -14,8 +14,9 @@ import torch
 from torch import Tensor, nn
 
 from cloning import encoder as encoders
-from cloning.mapper import Guess, Mapper
+from cloning.mapper import Guess, Mapper, inputs
 from cloning.sound import BANDS
+from cloning.telephone import Telephone
 from export import halve
 
 OUTPUTS = ("timbre", "layers", "embedding")
@@ -36,12 +37,13 @@ class Panel(nn.Module):
 class Exported(nn.Module):
     """From a clip's features to what the product keeps of a voice."""
 
-    def __init__(self, encoder: encoders.Encoder) -> None:
+    def __init__(self, encoder: encoders.Encoder, telephone: Telephone) -> None:
         super().__init__()
-        self.encoder = encoder
+        self.encoder, self.telephone = encoder, telephone
 
     def forward(self, mel: Tensor, pitch: Tensor) -> tuple[Tensor, ...]:
-        heard, guess = self.encoder(mel, pitch)
+        heard = self.telephone(self.encoder.ear(mel), mel)
+        guess = self.encoder.mapper(inputs(heard, pitch))
         return self.encoder.axes.timbre_of(guess), guess.layers, heard.embedding
 
 
@@ -65,13 +67,16 @@ def export(model: Exported, path: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("ear", type=Path)
+    parser.add_argument("telephone", type=Path)
     parser.add_argument("mappers", type=Path, nargs="+")
     parser.add_argument("onnx", type=Path)
     args = parser.parse_args()
     encoder, *others = [encoders.load(args.ear, mapper) for mapper in args.mappers]
     assert all(torch.equal(encoder.axes.timbre, other.axes.timbre) for other in others)
     encoder.mapper = Panel([encoder.mapper, *(other.mapper for other in others)])
-    model = Exported(encoder).eval()
+    telephone = Telephone()
+    telephone.load_state_dict(torch.load(args.telephone))
+    model = Exported(encoder, telephone).eval()
     export(model, args.onnx)
     session = onnxruntime.InferenceSession(args.onnx)
     worst = 0.0

@@ -24,7 +24,7 @@ from svc.errors import EngineUnavailable
 from svc.text.language import Language
 
 NETWORK = "data/voice-encoder.onnx"
-NETWORK_SHA256 = "a4ef0f63f8662beeca9362efa09cf51d6707d29218436244f5856fd0c01bc5bd"
+NETWORK_SHA256 = "71500233a899164a410c1de93a0f3f05fe05e5607824f6b240e98838644de974"
 
 Array = npt.NDArray[np.float32]
 
