@@ -73,6 +73,14 @@ def test_an_embedding_is_like_itself(encoder: VoiceEncoder) -> None:
     assert encoder.similarity(embedding, embedding) == pytest.approx(1.0, abs=1e-4)
 
 
+def test_a_telephone_makes_nobody_else_of_a_person(encoder: VoiceEncoder, spoken: Samples) -> None:
+    spectrum, hertz = np.fft.rfft(spoken), np.fft.rfftfreq(len(spoken), 1 / 24_000)
+    spectrum[(hertz < 300) | (hertz > 3400)] = 0
+    phoned = np.fft.irfft(spectrum, len(spoken)).astype(np.float32)
+    direct, called = (encoder.hear(samples, 24_000).embedding for samples in (spoken, phoned))
+    assert encoder.similarity(direct, called) > 0.75
+
+
 def test_a_damaged_file_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(encoders, "NETWORK_SHA256", "0" * 64)
     with pytest.raises(EngineUnavailable, match="damaged"):
