@@ -12,7 +12,7 @@ from svc.engine.protocol import Samples
 BANDS = 20
 """Each as wide as the others to the ear, from 20 Hz to 8 kHz."""
 LARGEST = 8.0
-"""In dB, of a change: more is heard as an effect, not as a person."""
+"""In dB, of a change: more costs naturalness (training/NOTES.md)."""
 
 Colour = npt.NDArray[np.float32]
 """[20], in dB."""
@@ -21,7 +21,7 @@ PLAIN = np.zeros(BANDS, dtype=np.float32)
 
 _TAPS = 512
 _GRID = 4096
-# The higher above 3.7 kHz, the more it is the microphone's and the less the person's.
+# Fading above 3.7 kHz: voices are as much like the person as with all of it, and a little more natural.
 _SHARE = np.interp(np.arange(BANDS), [14, BANDS], [1.0, 0.0])
 _CUT_OFF = -25.0  # dB: a band in which a recording has that much less was lost on the way, not spoken so softly
 
