@@ -36,10 +36,12 @@ speak() {
 }
 
 keep() {
-  ( cd "$WORK"; ls ear/ear.pt ./*.log run*/{mapper,best,clones}.pt 2> /dev/null || true ) |
+  # Files of more than 16 MB do not come back: the ear's halves are put together again with `cat`.
+  ( cd "$WORK"; ls ./*.log run*/{mapper,clones}.pt 2> /dev/null || true ) |
     while read -r file; do
       cp "$WORK/$file" "$OUT/.new" && mv "$OUT/.new" "$OUT/$(echo "${file#./}" | tr / -)"
     done
+  [ ! -e "$WORK/ear/ear.pt" ] || split -n 2 "$WORK/ear/ear.pt" "$OUT/ear.pt-"
 }
 
 over() {

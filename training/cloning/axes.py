@@ -8,11 +8,12 @@ import math
 from dataclasses import dataclass
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 import bank as banks
 import voices
-from cloning.mapper import AXES, LAYERS, STYLE, Guess
+from cloning.mapper import AXES, LAYERS, STRAYING, STYLE, Guess
 
 STEREOTYPE_ROWS = slice(60, 120)
 """Rows of the style tables, by number of phonemes, that a voice's offset is read from."""
@@ -56,7 +57,7 @@ class Axes(nn.Module):
     def voice(self, guess: Guess, log_pitch: Tensor) -> Voice:
         """Speaks at that pitch [B], with the melody of the mean voice."""
         scale = torch.exp((log_pitch - math.log(MEAN_PITCH)).clamp(-0.9, 0.9))
-        return Voice(self.timbre_of(guess), torch.zeros_like(guess.free[:1]), guess.layers, scale)
+        return Voice(self.timbre_of(guess), torch.zeros_like(guess.free[:1]), all_layers(guess), scale)
 
     def coordinates(self, timbre: Tensor) -> Tensor:
         """[B, 128] → [B, 53]"""
@@ -65,6 +66,11 @@ class Axes(nn.Module):
     def built_in(self) -> Voice:
         timbre, melody = self.offsets.split(STYLE, dim=1)
         return plain(timbre, melody)
+
+
+def all_layers(guess: Guess) -> Tensor:
+    """[B, 6, 128] → [B, 11, 128]: the first ones do not stray."""
+    return F.pad(guess.layers, (0, 0, LAYERS - STRAYING, 0))
 
 
 def plain(timbre: Tensor, melody: Tensor) -> Voice:

@@ -1,7 +1,8 @@
 """The ear: hears who speaks.
 
 mel ─▶ maps of 80, 40, 20, 10 bands ─▶ three groups of layers at 50 Hz, each weighed by what goes on around it
-    ─▶ mean, deviation ─▶ what CAM++ would say (192), what ERes2Net would say (192)
+    ─▶ mean, deviation ─▶ what CAM++ would say (192)
+    └▶ all maps' means and deviations ─▶ what ERes2Net would say (192)
 
 A few hundred speakers are too few to learn from nothing what a voice is. So the ear has the shape of CAM++'s body,
 starts from its weights (`inherit`), and learns from there to hear through noise, rooms and codecs, and what ERes2Net
@@ -116,9 +117,11 @@ class Body(nn.Module):
         self.entry = nn.Conv1d(MAPS * BANDS // 8, FIRST, 5, 2, 2, bias=False)
         self.entry_norm = nn.BatchNorm1d(FIRST)
         self.groups, channels = nn.ModuleList(), FIRST
+        self.mapped = [MAPS * BANDS // 8]  # channels at all `PLACES`
         for layers, dilation in GROUPS:
             self.groups.append(Group(channels, layers, dilation))
             channels = (channels + layers * GROWTH) // 2
+            self.mapped.append(channels)
         self.out_norm = nn.BatchNorm1d(channels)
         self.campplus = nn.Conv1d(2 * channels, EMBEDDING, 1, bias=False)
         self.campplus_norm = nn.BatchNorm1d(EMBEDDING, affine=False)
@@ -139,11 +142,31 @@ class Body(nn.Module):
         return self.campplus_norm(self.campplus(found[..., None]).squeeze(2)), found, maps
 
 
+class Reading(nn.Module):
+    """What ERes2Net would say, read off everything that CAM++'s body hears."""
+
+    WIDTH = 512
+
+    def __init__(self, body: Body) -> None:
+        super().__init__()
+        self.direct = nn.Linear(EMBEDDING + 2 * body.channels, EMBEDDING)
+        self.norm = nn.LayerNorm(2 * sum(body.mapped))
+        self.narrow = nn.Linear(2 * sum(body.mapped), self.WIDTH)
+        self.more = nn.Linear(self.WIDTH, EMBEDDING)
+        nn.init.zeros_(self.more.weight)
+        nn.init.zeros_(self.more.bias)
+
+    def forward(self, campplus: Tensor, found: Tensor, maps: list[Tensor]) -> Tensor:
+        everything = torch.cat([*(statistics(each) for each in maps[:-1]), found], dim=1)
+        more = self.more(F.gelu(self.narrow(self.norm(everything))))
+        return self.direct(torch.cat([campplus, found], dim=1)) + more
+
+
 class Ear(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.body = Body()
-        self.eres2net = nn.Linear(EMBEDDING + 2 * self.body.channels, EMBEDDING)
+        self.eres2net = Reading(self.body)
 
     def inherit(self, campplus: nn.Module) -> None:
         """Starts from CAM++."""
@@ -157,6 +180,6 @@ class Ear(nn.Module):
     def listen(self, mel: Tensor) -> tuple[Heard, dict[str, Tensor]]:
         """`mel` [B, T, 80] of a clip at the usual level. Also the maps at all `PLACES`."""
         campplus, found, maps = self.body(mel)
-        eres2net = self.eres2net(torch.cat([campplus, found], dim=1))
+        eres2net = self.eres2net(campplus, found, maps)
         heard = Heard(F.normalize(eres2net, dim=1), F.normalize(campplus, dim=1))
         return heard, dict(zip(PLACES, maps, strict=True))

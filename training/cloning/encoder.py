@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from cloning.axes import Axes
 from cloning.ear import Ear, Heard
-from cloning.mapper import Guess, Mapper, inputs
+from cloning.mapper import WIDTH, Guess, Mapper, inputs
 
 
 class Encoder(nn.Module):
@@ -35,10 +35,19 @@ def load_ear(path: Path) -> Ear:
     return ear.eval()
 
 
-def load(ear: Path, mapper: Path) -> Encoder:
-    encoder = Encoder(Ear(), Mapper(), Axes())
-    encoder.load_state_dict({f"ear.{k}": v for k, v in _load(ear).items()} | _load(mapper))
+def load_mapper(path: Path) -> Encoder:
+    """A mapper and its axes, with an ear that has learned nothing."""
+    weights = _load(path)
+    encoder = Encoder(Ear(), Mapper(len(weights["mapper.entry.bias"]) // WIDTH), Axes())
+    _, unexpected = encoder.load_state_dict(weights, strict=False)
+    assert not unexpected
     return encoder.eval()
+
+
+def load(ear: Path, mapper: Path) -> Encoder:
+    encoder = load_mapper(mapper)
+    encoder.ear = load_ear(ear)
+    return encoder
 
 
 def _save(weights: dict[str, Tensor], path: Path) -> None:

@@ -1,10 +1,9 @@
 """Exports an encoder to ONNX and checks it against torch.
 
-python -m cloning.export ear.pt telephone.pt mapper.pt [mapper.pt …] voice-encoder.onnx
+python -m cloning.export ear.pt telephone.pt mapper.pt voice-encoder.onnx
 """
 
 import argparse
-from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -14,24 +13,13 @@ import torch
 from torch import Tensor, nn
 
 from cloning import encoder as encoders
-from cloning.mapper import Guess, Mapper, inputs
+from cloning.axes import all_layers
+from cloning.mapper import inputs
 from cloning.sound import BANDS
 from cloning.telephone import Telephone
 from export import halve
 
 OUTPUTS = ("timbre", "layers", "embedding")
-
-
-class Panel(nn.Module):
-    """Mappers that began differently. What each guesses for reasons of its own is less in their mean."""
-
-    def __init__(self, mappers: list[Mapper]) -> None:
-        super().__init__()
-        self.mappers = nn.ModuleList(mappers)
-
-    def forward(self, inputs: Tensor) -> Guess:
-        guesses = [mapper(inputs) for mapper in self.mappers]
-        return Guess(*(torch.stack([getattr(each, f.name) for each in guesses]).mean(dim=0) for f in fields(Guess)))
 
 
 class Exported(nn.Module):
@@ -44,7 +32,7 @@ class Exported(nn.Module):
     def forward(self, mel: Tensor, pitch: Tensor) -> tuple[Tensor, ...]:
         heard = self.telephone(self.encoder.ear(mel), mel)
         guess = self.encoder.mapper(inputs(heard, pitch))
-        return self.encoder.axes.timbre_of(guess), guess.layers, heard.embedding
+        return self.encoder.axes.timbre_of(guess), all_layers(guess), heard.embedding
 
 
 def export(model: Exported, path: Path) -> None:
@@ -68,15 +56,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("ear", type=Path)
     parser.add_argument("telephone", type=Path)
-    parser.add_argument("mappers", type=Path, nargs="+")
+    parser.add_argument("mapper", type=Path)
     parser.add_argument("onnx", type=Path)
     args = parser.parse_args()
-    encoder, *others = [encoders.load(args.ear, mapper) for mapper in args.mappers]
-    assert all(torch.equal(encoder.axes.timbre, other.axes.timbre) for other in others)
-    encoder.mapper = Panel([encoder.mapper, *(other.mapper for other in others)])
     telephone = Telephone()
     telephone.load_state_dict(torch.load(args.telephone))
-    model = Exported(encoder, telephone).eval()
+    model = Exported(encoders.load(args.ear, args.mapper), telephone).eval()
     export(model, args.onnx)
     session = onnxruntime.InferenceSession(args.onnx)
     worst = 0.0

@@ -22,7 +22,7 @@ from pathlib import Path
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 
 import bank as banks
 import export
@@ -37,7 +37,7 @@ from cloning.ear import EMBEDDING, Ear
 from cloning.encoder import Encoder
 from cloning.judges import Judges
 from cloning.lessons import Errors, Lesson, Lessons
-from cloning.mapper import LAYERS, Guess, Mapper
+from cloning.mapper import DROPOUT, STRAYING, Guess, Mapper
 from cloning.sound import RATE
 from cloning.speech import Speech, unpack
 from cloning.validation import Validation
@@ -50,12 +50,12 @@ EXCERPT = 3 * RATE
 @dataclass(frozen=True)
 class Weights:
     campplus: float = 0.6
-    naturalness: float = 0.12
+    naturalness: float = 0.2
     natural_enough: float = 4.6
-    words: float = 0.25
-    axes: float = 0.006
-    free: float = 0.02
-    layers: float = 0.03
+    words: float = 0.4
+    axes: float = 0.004
+    free: float = 0.008
+    layers: float = 0.01
 
 
 def excerpt(wave: Tensor) -> Tensor:
@@ -89,6 +89,9 @@ class Imitation:
         say(f"the listener understands {self.validation.plainly} of what built-in voices say")
         self.errors = Errors(speakers.apart(training)[0], self.judges, device)
         self.mapper = (resumed.mapper if resumed else Mapper()).to(device).train()
+        for module in self.mapper.modules():
+            if isinstance(module, nn.Dropout):
+                module.p = args.dropout
         self.average = Encoder(Ear(), copy.deepcopy(self.mapper), axes).to(device).requires_grad_(False).eval()
         self.ear_time = 0.0
         self.optimiser = torch.optim.AdamW(self.mapper.parameters(), 0.0, weight_decay=args.decay)
@@ -113,7 +116,7 @@ class Imitation:
         return (
             weights.axes * guess.axes.square().mean(dim=1)
             + weights.free * guess.free.square().sum(dim=1)
-            + weights.layers * guess.layers.square().sum(dim=(1, 2)) / LAYERS
+            + weights.layers * guess.layers.square().sum(dim=(1, 2)) / STRAYING
         )
 
     def unlikeness(self, guess: Guess, lesson: Lesson, judge_naturalness: bool) -> Tensor:
@@ -239,6 +242,7 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=8e-4, help="of learning")
     parser.add_argument("--recorded", type=float, default=0.6, help="share of the people who are real, or disguised")
     parser.add_argument("--mixed", type=float, default=0.6, help="share of the people who are crossed with others")
+    parser.add_argument("--dropout", type=float, default=DROPOUT)
     parser.add_argument("--decay", type=float, default=0.1, help="of weights")
     parser.add_argument("--judged", type=int, default=16, help="clips of a batch that DistillMOS hears")
     parser.add_argument("--random-texts", type=int, default=150)

@@ -42,7 +42,7 @@ class Marks:
 
     def loss(self, inner: float, steady: float) -> Tensor:
         unexplained, confused = (torch.stack(list(each.values())).mean() for each in (self.unexplained, self.confused))
-        return 2 - 2 * self.likeness_e + 1 - self.likeness_c + inner * unexplained + steady * confused
+        return 4 * (1 - self.likeness_e) + 1 - self.likeness_c + inner * unexplained + steady * confused
 
 
 class Lecture:

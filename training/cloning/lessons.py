@@ -54,7 +54,7 @@ def told(embedding: Tensor, measured: Tensor) -> Tensor:
 
 
 class Errors:
-    """How the ear mishears people it never learned from, half of them in spoilt recordings, drawn at random.
+    """How the ear mishears people it never learned from, a quarter of them in spoilt recordings, drawn at random.
 
     On the speakers that it did learn from it is far better, so a mapper that met it there would trust it too much.
     """
@@ -76,7 +76,7 @@ class Errors:
         heard = []
         for i in range(self.ROUNDS):
             for part in self.wave.split(32):
-                wave = level(damaged(part, part.roll(1, dims=0))) if i % 2 else part
+                wave = level(damaged(part, part.roll(1, dims=0))) if i == 0 else part
                 heard.append(inputs(ear(log_mel(wave)), pitch(wave)))
         found, truth = torch.cat(heard), self.truth.repeat(self.ROUNDS, 1)
         likeness = (found * truth)[:, :BOTH].unflatten(1, (2, EMBEDDING)).mean(dim=(0, 2))

@@ -9,6 +9,9 @@ from torch import Tensor, nn
 from cloning.ear import EMBEDDING, Heard
 
 STYLE, LAYERS, AXES = 128, 11, 53
+STRAYING = 6
+"""So many of the layers, the last ones, have a timbre of their own. In the others, which decide how sounds are
+pronounced, that makes a voice hardly more like the person, and far more words misheard."""
 PITCH = 3
 INPUTS = 2 * EMBEDDING + PITCH
 WIDTH, BLOCKS, DROPOUT = 512, 3, 0.2
@@ -20,7 +23,7 @@ class Guess:
 
     axes: Tensor  # [B, 53], in units of the voices' spread
     free: Tensor  # [B, 128]
-    layers: Tensor  # [B, 11, 128]
+    layers: Tensor  # [B, 6, 128]
 
 
 def inputs(heard: Heard, pitch: Tensor) -> Tensor:
@@ -32,18 +35,25 @@ def inputs(heard: Heard, pitch: Tensor) -> Tensor:
 
 
 class Mapper(nn.Module):
-    def __init__(self) -> None:
+    """As wide as its parts together, each of which begins as a mapper of its own (`side_by_side`)."""
+
+    def __init__(self, parts: int = 1) -> None:
         super().__init__()
-        self.entry = nn.Linear(INPUTS, WIDTH)
+        self.parts, width = parts, parts * WIDTH
+        self.entry = nn.Linear(INPUTS, width)
         self.blocks = nn.ModuleList(
             nn.Sequential(
-                nn.LayerNorm(WIDTH), nn.Linear(WIDTH, WIDTH), nn.GELU(), nn.Dropout(DROPOUT), nn.Linear(WIDTH, WIDTH)
+                nn.GroupNorm(parts, width),
+                nn.Linear(width, width),
+                nn.GELU(),
+                nn.Dropout(DROPOUT),
+                nn.Linear(width, width),
             )
             for _ in range(BLOCKS)
         )
-        self.norm = nn.LayerNorm(WIDTH)
-        self.axes = nn.Linear(WIDTH, AXES)
-        self.free = nn.Linear(WIDTH, (1 + LAYERS) * STYLE)
+        self.norm = nn.GroupNorm(parts, width)
+        self.axes = nn.Linear(width, AXES)
+        self.free = nn.Linear(width, (1 + STRAYING) * STYLE)
         nn.init.zeros_(self.free.weight)
         nn.init.zeros_(self.free.bias)
 
@@ -53,5 +63,29 @@ class Mapper(nn.Module):
             x = x + block(x)
         x = self.norm(x)
         # Off the axes a small step is heard at once: these weights learn ten times slower.
-        free = 0.1 * self.free(x).unflatten(1, (1 + LAYERS, STYLE))
+        free = 0.1 * self.free(x).unflatten(1, (1 + STRAYING, STYLE))
         return Guess(self.axes(x), free[:, 0], free[:, 1:])
+
+
+def mean(mappers: list[Mapper]) -> Mapper:
+    """Of the weights."""
+    found, states = Mapper(mappers[0].parts), [mapper.state_dict() for mapper in mappers]
+    found.load_state_dict({name: sum(state[name] for state in states) / len(states) for name in states[0]})
+    return found
+
+
+def side_by_side(mappers: list[Mapper]) -> Mapper:
+    """Guesses the mean of what these guess, and can learn from there what none of them could."""
+    found, states = Mapper(sum(mapper.parts for mapper in mappers)), [mapper.state_dict() for mapper in mappers]
+    weights = {}
+    for name in found.state_dict():
+        values = [state[name] for state in states]
+        if name.startswith(("axes.", "free.")):
+            shares = [value / len(values) for value in values]
+            weights[name] = torch.cat(shares, dim=1) if name.endswith("weight") else sum(shares)
+        elif name.startswith("blocks.") and values[0].dim() == 2:
+            weights[name] = torch.block_diag(*values)
+        else:
+            weights[name] = torch.cat(values)
+    found.load_state_dict(weights)
+    return found

@@ -17,14 +17,14 @@ import onnxruntime as ort
 import soxr
 
 from svc.cloning.colour import Colour, colour
-from svc.cloning.parameters import LAYERS, MELODY_PITCH, PITCH_SCALES, PRONOUNCING, STYLE, VoiceParameters
+from svc.cloning.parameters import LAYERS, MELODY_PITCH, PITCH_SCALES, STYLE, VoiceParameters
 from svc.engine.protocol import Samples
 from svc.engine.runtime import Runtime
 from svc.errors import EngineUnavailable
 from svc.text.language import Language
 
 NETWORK = "data/voice-encoder.onnx"
-NETWORK_SHA256 = "71500233a899164a410c1de93a0f3f05fe05e5607824f6b240e98838644de974"
+NETWORK_SHA256 = "8032c4ea802869ddf72985b770f1db7f759271ee8274ee387a2733a05d3d53e6"
 
 Array = npt.NDArray[np.float32]
 
@@ -33,9 +33,6 @@ _WINDOW, _HOP, _SPECTRUM, _BANDS = 400, 160, 512, 80
 _SHORTEST = RATE // 2
 _LEVEL = 0.05  # root mean square that clips are brought to
 _FAINTEST = 1.1920929e-07
-
-# Where sounds are pronounced, straying makes a voice hardly more like the person, and far more words misheard.
-_CLEAR = (np.arange(LAYERS) >= PRONOUNCING).astype(np.float32)[:, None]
 
 _PITCH_WINDOW = 1024
 _LOWEST_PITCH, _HIGHEST_PITCH = 60.0, 420.0
@@ -77,7 +74,7 @@ class VoiceEncoder:
         parameters = VoiceParameters(
             timbre=timbre.reshape(STYLE),
             melody=np.zeros(STYLE, dtype=np.float32),
-            layers=_CLEAR * layers.reshape(LAYERS, STYLE),
+            layers=layers.reshape(LAYERS, STYLE),
             pitch_scale=float(np.clip(math.exp(pitch[0]) / MELODY_PITCH[Language.ENGLISH_US], *PITCH_SCALES)),
         )
         return Heard(parameters, embedding.reshape(-1), colour(mel))
