@@ -64,7 +64,7 @@ def main(
                 for name, damage in DAMAGES.items():
                     session.say(name, person, session.clone(person, damage), said)
                 for name, language in _LANGUAGES.items():
-                    session.say(name, person, session.clone(person, language=language), sentences.read(name)[1:2])
+                    session.say(name, person, session.clone(person, language=language), sentences.read(name)[1:3])
     report = _report(session, len(people))
     report.show()
     report.save(output)

@@ -35,9 +35,8 @@ MELODY_PITCH = {
 }
 """At which the melody that clones have in a language is heard, in Hz (the median of ten sentences)."""
 
-PRONOUNCING = 5
-"""Layers, the first of the decoder's, that decide how sounds are pronounced; the others colour them."""
-_NATIVE_SHARE, _STRAYING_SHARE = np.float32(0.75), np.float32(0.5)
+_NATIVE_LAYERS = 7
+_STRAYING_SHARE = np.float32(0.5)
 
 _BOUNDS = {
     "timbre": ((STYLE,), LARGEST),
@@ -69,9 +68,10 @@ class VoiceParameters:
         if not low <= self.pitch_scale <= high:
             raise ValueError(f"the voice's pitch_scale must be between {low} and {high}")
 
-    # Clones are made of English. A style carries an accent, too, and Kokoro's American voices are hard to understand in
-    # other languages: there a clone gets the melody of those who speak them, and part of their timbre where it shapes
-    # sounds more than it colours them (training/NOTES.md has what else was tried).
+    # Clones are made of English. A style carries an accent, too, and Kokoro's American voices are hard to understand
+    # in other languages. There a clone gets the melody of those who speak them, and their timbre in the first layers,
+    # which shape sounds more than they colour them. Its own straying was learned with English: words bear only half of
+    # it (training/NOTES.md has what else was tried).
 
     def melody_in(self, language: Language) -> Vector:
         """[128], added to the second half of the mean voice's style."""
@@ -85,10 +85,9 @@ class VoiceParameters:
         """[11, 128]: how far each layer's timbre strays from the voice's own."""
         if language.english:
             return self.layers
-        pronouncing = _NATIVE_SHARE * (_accent(language)[:STYLE] - self.timbre)
-        *_, vocoder = self.layers
-        colouring = _STRAYING_SHARE * self.layers[PRONOUNCING:-1]
-        layers: Vector = np.vstack([np.tile(pronouncing, (PRONOUNCING, 1)), colouring, vocoder])
+        layers = self.layers.copy()
+        layers[:-1] *= _STRAYING_SHARE
+        layers[:_NATIVE_LAYERS] += _accent(language)[:STYLE] - self.timbre
         return layers
 
     def to_json(self) -> dict[str, Any]:
