@@ -4,7 +4,7 @@ import asyncio
 import sqlite3
 import stat
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
 import pytest
@@ -71,6 +71,22 @@ def test_replicas_that_start_at_once_migrate_once(url: str) -> None:
             assert [(each["name"], each["nullable"]) for each in columns] == [
                 (column.name, bool(column.nullable)) for column in KEYS.columns
             ]
+
+    asyncio.run(main())
+
+
+def test_a_start_waits_for_whoever_is_busy_with_the_file(tmp_path: Path) -> None:
+    """SQLite's first switch to write-ahead does not wait by itself."""
+
+    async def main() -> None:
+        with closing(sqlite3.connect(tmp_path / "keys.db", isolation_level=None)) as busy:
+            busy.execute("BEGIN IMMEDIATE")
+            async with opened(f"sqlite:///{tmp_path}/keys.db") as (table,):
+                opening = asyncio.create_task(table.open())
+                await asyncio.sleep(0.3)
+                assert not opening.done()
+                busy.execute("COMMIT")
+                await opening
 
     asyncio.run(main())
 

@@ -1,6 +1,10 @@
 """The keys table in the database: its columns, and how older ones are brought up to date."""
 
+import asyncio
+import sqlite3
+
 from sqlalchemy import BigInteger, Column, MetaData, String, Table, text
+from sqlalchemy.exc import OperationalError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 KEYS = Table(
@@ -49,13 +53,16 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
 
 # Replicas that start together take turns: the second finds the work done.
 _OPENINGS = {
-    "sqlite": ("PRAGMA journal_mode = WAL", "BEGIN IMMEDIATE"),
+    "sqlite": ("BEGIN IMMEDIATE",),
     "postgresql": ("BEGIN", "SELECT pg_advisory_xact_lock(7311402958)"),
 }
+_ATTEMPTS, _PAUSE = 40, 0.05
 
 
 async def migrate(connection: AsyncConnection) -> None:
     """Brings the schema up to date on a connection that commits by itself: in one transaction, or not at all."""
+    if connection.dialect.name == "sqlite":
+        await _write_ahead(connection)
     for statement in _OPENINGS[connection.dialect.name]:
         await connection.execute(text(statement))
     try:
@@ -69,3 +76,19 @@ async def migrate(connection: AsyncConnection) -> None:
         await connection.execute(text("ROLLBACK"))
         raise
     await connection.execute(text("COMMIT"))
+
+
+async def _write_ahead(connection: AsyncConnection) -> None:
+    """Lets SQLite's readers go on while somebody writes; the file remembers it.
+
+    The first switch does not wait for others that are busy with the file, as all else does: it fails at once.
+    """
+    for attempt in range(1, _ATTEMPTS + 1):
+        try:
+            await connection.execute(text("PRAGMA journal_mode = WAL"))
+            return
+        except OperationalError as error:
+            busy = getattr(error.orig, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY
+            if not busy or attempt == _ATTEMPTS:
+                raise
+            await asyncio.sleep(_PAUSE)
