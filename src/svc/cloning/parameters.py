@@ -36,6 +36,7 @@ MELODY_PITCH = {
 """At which the melody that clones have in a language is heard, in Hz (the median of ten sentences)."""
 
 _NATIVE_LAYERS = 7
+"""The first of the decoder's: elsewhere they have the timbre of those who speak the language."""
 _STRAYING_SHARE = np.float32(0.5)
 
 _BOUNDS = {
