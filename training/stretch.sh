@@ -36,12 +36,9 @@ speak() {
 }
 
 keep() {
-  # Files of more than 16 MB do not come back: the ear's halves are put together again with `cat`.
-  ( cd "$WORK"; ls ./*.log run*/{mapper,clones}.pt 2> /dev/null || true ) |
-    while read -r file; do
-      cp "$WORK/$file" "$OUT/.new" && mv "$OUT/.new" "$OUT/$(echo "${file#./}" | tr / -)"
-    done
-  [ ! -e "$WORK/ear/ear.pt" ] || split -n 2 "$WORK/ear/ear.pt" "$OUT/ear.pt-"
+  # Files of more than 16 MB do not come back. Here: cat kept-* | tar -x
+  ( cd "$WORK"; rm -f kept-*; tar -c ./*.log $(ls ear/ear.pt run*/{mapper,clones}.pt 2> /dev/null) | split -b 15M - kept- )
+  mv "$WORK"/kept-* "$OUT/"
 }
 
 over() {

@@ -13,12 +13,27 @@ from torch import Tensor, nn
 
 import bank as banks
 import voices
-from cloning.mapper import AXES, LAYERS, STRAYING, STYLE, Guess
+from cloning.mapper import AXES, LAYERS, STYLE, Guess
 
 STEREOTYPE_ROWS = slice(60, 120)
 """Rows of the style tables, by number of phonemes, that a voice's offset is read from."""
-MEAN_PITCH = 175.0
-"""That is heard of the mean voice, in Hz."""
+LANGUAGES = {
+    "a": (11, 9),
+    "b": (4, 4),
+    "e": (1, 2),
+    "f": (1, 0),
+    "h": (2, 2),
+    "i": (1, 1),
+    "j": (4, 1),
+    "p": (1, 2),
+    "z": (4, 4),
+}
+"""Kokoro's letters for them, and how many women's and men's voices each has, in the tables' order."""
+ENGLISH = "ab"
+MELODY_PITCH = {"a": 171, "b": 171, "e": 148, "f": 208, "h": 164, "i": 151, "j": 234, "p": 151, "z": 215}
+"""At which the melody that clones have in a language is heard, in Hz: as in the product."""
+NATIVE, NATIVE_IN_FRENCH = 7, 8
+"""So many layers, the first ones, have the timbre of those who speak the language, where it is not English."""
 
 
 @dataclass
@@ -41,6 +56,7 @@ class Axes(nn.Module):
         self.register_buffer("melody", torch.zeros(AXES, STYLE), persistent=False)
         self.register_buffer("centre", torch.zeros(voices.ROWS, 2 * STYLE), persistent=False)
         self.register_buffer("offsets", torch.zeros(voices.COUNT, 2 * STYLE), persistent=False)
+        self.register_buffer("women_to_men", torch.zeros(STYLE), persistent=False)
 
     @classmethod
     def measured(cls, tables: Tensor) -> "Axes":
@@ -49,28 +65,46 @@ class Axes(nn.Module):
         for name, axes, spread in zip(("timbre", "melody"), styles.axes, styles.spreads, strict=True):
             getattr(found, name).copy_(axes * spread[:, None])
         found.offsets.copy_((tables[:, STEREOTYPE_ROWS] - styles.centre[STEREOTYPE_ROWS]).mean(dim=1))
+        people = found.offsets[:, :STYLE].split([count for both in LANGUAGES.values() for count in both])
+        women, men = (torch.cat(people[sex::2]).mean(dim=0) for sex in (0, 1))
+        found.women_to_men.copy_(F.normalize(men - women, dim=0))
         return found
 
     def timbre_of(self, guess: Guess) -> Tensor:
         return guess.axes @ self.timbre + guess.free
 
-    def voice(self, guess: Guess, log_pitch: Tensor) -> Voice:
-        """Speaks at that pitch [B], with the melody of the mean voice."""
-        scale = torch.exp((log_pitch - math.log(MEAN_PITCH)).clamp(-0.9, 0.9))
-        return Voice(self.timbre_of(guess), torch.zeros_like(guess.free[:1]), all_layers(guess), scale)
+    def voice(self, guess: Guess, log_pitch: Tensor, language: str = "a") -> Voice:
+        """Speaks at that pitch [B], with the melody of the mean voice, or of those who speak another language."""
+        scale = torch.exp((log_pitch - math.log(MELODY_PITCH[language])).clamp(-0.9, 0.9))
+        layers = all_layers(guess.layers if language in ENGLISH else guess.abroad)
+        return self.accented(Voice(self.timbre_of(guess), torch.zeros_like(guess.free[:1]), layers, scale), language)
+
+    def accented(self, voice: Voice, language: str) -> Voice:
+        """With the melody of those who speak the language, and their timbre in the first layers."""
+        if language in ENGLISH:
+            return voice
+        timbre, melody = self.natives(language).mean(dim=0).split(STYLE)
+        to_native, way = timbre - voice.timbre, self.women_to_men
+        to_native = to_native - (to_native @ way)[:, None] * way
+        count = NATIVE_IN_FRENCH if language == "f" else NATIVE
+        layers = voice.layers + F.pad(to_native[:, None].expand(-1, count, -1), (0, 0, 0, LAYERS - count))
+        return Voice(voice.timbre, melody[None], layers, voice.pitch_scale)
+
+    def natives(self, language: str) -> Tensor:
+        """Offsets of the built-in voices of a language. [voices, 256]"""
+        return self.offsets.split([women + men for women, men in LANGUAGES.values()])[list(LANGUAGES).index(language)]
 
     def coordinates(self, timbre: Tensor) -> Tensor:
         """[B, 128] → [B, 53]"""
         return timbre @ self.timbre.T / self.timbre.square().sum(dim=1)
 
-    def built_in(self) -> Voice:
-        timbre, melody = self.offsets.split(STYLE, dim=1)
-        return plain(timbre, melody)
+    def built_in(self, language: str) -> Voice:
+        return plain(*self.natives(language).split(STYLE, dim=1))
 
 
-def all_layers(guess: Guess) -> Tensor:
-    """[B, 6, 128] → [B, 11, 128]: the first ones do not stray."""
-    return F.pad(guess.layers, (0, 0, LAYERS - STRAYING, 0))
+def all_layers(straying: Tensor) -> Tensor:
+    """[B, last layers, 128] → [B, 11, 128]: the first ones do not stray."""
+    return F.pad(straying, (0, 0, LAYERS - straying.shape[1], 0))
 
 
 def plain(timbre: Tensor, melody: Tensor) -> Voice:

@@ -1,6 +1,6 @@
 """Exports an encoder to ONNX and checks it against torch.
 
-python -m cloning.export ear.pt telephone.pt mapper.pt voice-encoder.onnx
+python -m cloning.export ear.pt mapper.pt voice-encoder.onnx
 """
 
 import argparse
@@ -14,25 +14,23 @@ from torch import Tensor, nn
 
 from cloning import encoder as encoders
 from cloning.axes import all_layers
-from cloning.mapper import inputs
 from cloning.sound import BANDS
-from cloning.telephone import Telephone
 from export import halve
 
-OUTPUTS = ("timbre", "layers", "embedding")
+OUTPUTS = ("timbre", "layers", "abroad", "embedding")
 
 
 class Exported(nn.Module):
     """From a clip's features to what the product keeps of a voice."""
 
-    def __init__(self, encoder: encoders.Encoder, telephone: Telephone) -> None:
+    def __init__(self, encoder: encoders.Encoder) -> None:
         super().__init__()
-        self.encoder, self.telephone = encoder, telephone
+        self.encoder = encoder
 
     def forward(self, mel: Tensor, pitch: Tensor) -> tuple[Tensor, ...]:
-        heard = self.telephone(self.encoder.ear(mel), mel)
-        guess = self.encoder.mapper(inputs(heard, pitch))
-        return self.encoder.axes.timbre_of(guess), all_layers(guess), heard.embedding
+        heard, guess = self.encoder(mel, pitch)
+        timbre = self.encoder.axes.timbre_of(guess)
+        return timbre, all_layers(guess.layers), all_layers(guess.abroad), heard.embedding
 
 
 def export(model: Exported, path: Path) -> None:
@@ -55,13 +53,10 @@ def export(model: Exported, path: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("ear", type=Path)
-    parser.add_argument("telephone", type=Path)
     parser.add_argument("mapper", type=Path)
     parser.add_argument("onnx", type=Path)
     args = parser.parse_args()
-    telephone = Telephone()
-    telephone.load_state_dict(torch.load(args.telephone))
-    model = Exported(encoders.load(args.ear, args.mapper), telephone).eval()
+    model = Exported(encoders.load(args.ear, args.mapper)).eval()
     export(model, args.onnx)
     session = onnxruntime.InferenceSession(args.onnx)
     worst = 0.0

@@ -14,7 +14,6 @@ ear.
 
 import argparse
 import copy
-import json
 import random
 import time
 from dataclasses import dataclass
@@ -24,26 +23,24 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-import bank as banks
 import export
 import voices
 from cloning import encoder as encoders
 from cloning import listener as listeners
 from cloning import shelf as shelves
 from cloning import speakers
-from cloning.axes import Axes
+from cloning.axes import ENGLISH, Axes
 from cloning.clock import Clock, Notes, parts_of_time, say
 from cloning.ear import EMBEDDING, Ear
 from cloning.encoder import Encoder
 from cloning.judges import Judges
 from cloning.lessons import Errors, Lesson, Lessons
-from cloning.mapper import DROPOUT, STRAYING, Guess, Mapper
+from cloning.mapper import DROPOUT, Guess, Mapper
 from cloning.sound import RATE
 from cloning.speech import Speech, unpack
+from cloning.texts import Texts
 from cloning.validation import Validation
 
-HELD_OUT = 40
-"""Texts that validation uses and training never sees."""
 EXCERPT = 3 * RATE
 
 
@@ -53,6 +50,7 @@ class Weights:
     naturalness: float = 0.2
     natural_enough: float = 4.6
     words: float = 0.4
+    words_abroad: float = 0.8
     axes: float = 0.004
     free: float = 0.008
     layers: float = 0.01
@@ -74,19 +72,18 @@ class Imitation:
         if resumed:
             axes.load_state_dict(resumed.axes.state_dict())
         self.speech = Speech(unpack(args.front), export.restore(args.head), axes).to(device)
-        everything = [ids for ids in banks.texts(args.corpus, seed=0) if 24 <= len(ids) <= args.longest]
-        english = set(map(tuple, json.loads(args.corpus.read_text())["a"]))
-        mother = [ids for ids in everything if tuple(ids) in english]
-        self.texts = everything[HELD_OUT:] + 4 * mother[HELD_OUT:]
+        self.texts = Texts(args.corpus, args.longest)
         training, held_back = speakers.load(args.speakers)
         training = training[: args.clips]
         self.lessons = Lessons(self._shelf(training))
         say(f"{len(self.lessons.recorded)} recorded and {len(self.lessons.spoken)} spoken people")
-        self.listener = listeners.train(self.speech, self.texts, args.listener_seconds, args.batch)
-        self.validation = Validation(
-            held_back, self.judges, self.speech, self.listener, mother[:HELD_OUT], device, args.validated
+        self.listener = listeners.train(
+            self.speech, self.texts, args.listener_seconds, args.listener_texts, args.listener_voices
         )
-        say(f"the listener understands {self.validation.plainly} of what built-in voices say")
+        self.validation = Validation(
+            held_back, self.judges, self.speech, self.listener, self.texts, device, args.validated
+        )
+        say(f"phonemes understood of built-in voices: {self.validation.plainly}")
         self.errors = Errors(speakers.apart(training)[0], self.judges, device)
         self.mapper = (resumed.mapper if resumed else Mapper()).to(device).train()
         for module in self.mapper.modules():
@@ -99,7 +96,7 @@ class Imitation:
 
     def _shelf(self, training: list[speakers.Clip]) -> shelves.Shelf:
         filling, waves = shelves.Filling(self.judges), []
-        texts = random.sample(self.texts, self.args.random_texts)
+        texts = [self.texts.draw().ids for _ in range(self.args.random_texts)]
         for wave, voice in shelves.random_voices(self.speech, texts, self.args.batch):
             filling.voices(wave, self.speech.axes.coordinates(voice.timbre))
             waves += list(wave.half().cpu())
@@ -110,35 +107,40 @@ class Imitation:
         filling.recordings(training, self.device)
         return filling.done()
 
-    def modesty(self, guess: Guess) -> Tensor:
+    def modesty(self, guess: Guess, language: str) -> Tensor:
         """How far a voice strays from what the engine was made for."""
-        weights = self.weights
+        weights, layers = self.weights, guess.layers if language in ENGLISH else guess.abroad
         return (
             weights.axes * guess.axes.square().mean(dim=1)
             + weights.free * guess.free.square().sum(dim=1)
-            + weights.layers * guess.layers.square().sum(dim=(1, 2)) / STRAYING
+            + weights.layers * layers.square().sum(dim=2).mean(dim=1)
         )
 
     def unlikeness(self, guess: Guess, lesson: Lesson, judge_naturalness: bool) -> Tensor:
         """Speaks like the lesson's speakers, and tells how unlike them it was."""
-        weights = self.weights
-        spoken = self.speech(random.choice(self.texts), self.speech.axes.voice(guess, lesson.log_pitch))
+        weights, text = self.weights, self.texts.draw()
+        words = weights.words if text.language in ENGLISH else weights.words_abroad
+        spoken = self.speech(text.ids, self.speech.axes.voice(guess, lesson.log_pitch, text.language))
         wave, part = spoken.wave, excerpt(spoken.wave)
         likeness_e = (self.judges.eres2net(part) * lesson.embedding[:, :EMBEDDING]).sum(dim=1)
         likeness_c = (self.judges.campplus(part) * lesson.embedding[:, EMBEDDING:]).sum(dim=1)
-        misheard, right = self.listener(spoken)
+        misheard, right = self.listener(wave, spoken.symbols[None])
         loss = (
             -likeness_e
             - weights.campplus * likeness_c
-            + weights.words * F.relu(misheard - self.validation.plain_loss)
-            + self.modesty(guess)
+            + words * F.relu(misheard - self.validation.plain_loss[text.language])
+            + self.modesty(guess, text.language)
         ).mean()
         if judge_naturalness:
             natural = self.judges.naturalness(wave[torch.randperm(len(wave), device=self.device)[: self.args.judged]])
             loss = loss + 2 * weights.naturalness * F.relu(weights.natural_enough - natural).mean()
             self.notes.add(mos=natural.mean())
-        self.notes.add(e=likeness_e.mean(), c=likeness_c.mean(), words=right.mean())
+        if text.language in ENGLISH:
+            self.notes.add(e=likeness_e.mean(), c=likeness_c.mean(), words=right.mean())
+        else:
+            self.notes.add(e_abroad=likeness_e.mean(), words_abroad=right.mean())
         self.notes.add(axes=guess.axes.square().mean().sqrt(), layers=guess.layers.square().sum(dim=2).mean().sqrt())
+        self.notes.add(abroad=guess.abroad.square().sum(dim=2).mean().sqrt())
         return loss
 
     def step(self, rate: float) -> None:
@@ -237,7 +239,9 @@ def main() -> None:
     parser.add_argument("--resume", type=Path, help="a folder with ear.pt and mapper.pt")
     parts_of_time(parser)
     parser.add_argument("--warm-up", type=float, default=15, help="seconds")
-    parser.add_argument("--listener-seconds", type=float, default=30)
+    parser.add_argument("--listener-seconds", type=float, default=60)
+    parser.add_argument("--listener-texts", type=int, default=800, help="that the listener learns from")
+    parser.add_argument("--listener-voices", type=int, default=24, help="that speak each of them")
     parser.add_argument("--batch", type=int, default=96, help="voices that speak a text")
     parser.add_argument("--rate", type=float, default=8e-4, help="of learning")
     parser.add_argument("--recorded", type=float, default=0.6, help="share of the people who are real, or disguised")

@@ -9,9 +9,9 @@ from torch import Tensor, nn
 from cloning.ear import EMBEDDING, Heard
 
 STYLE, LAYERS, AXES = 128, 11, 53
-STRAYING = 6
-"""So many of the layers, the last ones, have a timbre of their own. In the others, which decide how sounds are
-pronounced, that makes a voice hardly more like the person, and far more words misheard."""
+STRAYING, STRAYING_ABROAD = 6, 4
+"""So many of the layers, the last ones, have a timbre of their own, in English and in other languages. In the others,
+which decide how sounds are pronounced, that makes a voice hardly more like the person, and far more words misheard."""
 PITCH = 3
 INPUTS = 2 * EMBEDDING + PITCH
 WIDTH, BLOCKS, DROPOUT = 512, 3, 0.2
@@ -24,6 +24,7 @@ class Guess:
     axes: Tensor  # [B, 53], in units of the voices' spread
     free: Tensor  # [B, 128]
     layers: Tensor  # [B, 6, 128]
+    abroad: Tensor  # [B, 4, 128]: instead of those, in other languages than English
 
 
 def inputs(heard: Heard, pitch: Tensor) -> Tensor:
@@ -53,7 +54,7 @@ class Mapper(nn.Module):
         )
         self.norm = nn.GroupNorm(parts, width)
         self.axes = nn.Linear(width, AXES)
-        self.free = nn.Linear(width, (1 + STRAYING) * STYLE)
+        self.free = nn.Linear(width, (1 + STRAYING + STRAYING_ABROAD) * STYLE)
         nn.init.zeros_(self.free.weight)
         nn.init.zeros_(self.free.bias)
 
@@ -63,8 +64,8 @@ class Mapper(nn.Module):
             x = x + block(x)
         x = self.norm(x)
         # Off the axes a small step is heard at once: these weights learn ten times slower.
-        free = 0.1 * self.free(x).unflatten(1, (1 + STRAYING, STYLE))
-        return Guess(self.axes(x), free[:, 0], free[:, 1:])
+        free = 0.1 * self.free(x).unflatten(1, (-1, STYLE))
+        return Guess(self.axes(x), free[:, 0], free[:, 1 : 1 + STRAYING], free[:, 1 + STRAYING :])
 
 
 def mean(mappers: list[Mapper]) -> Mapper:

@@ -17,12 +17,15 @@ from cloning.sound import RATE
 from head import Head, cycles, statistics
 from kokoro import SAMPLE_RATE, Kokoro
 
+SYMBOL = RATE // 40
+"""Samples of 25 ms."""
+
 
 @dataclass
 class Spoken:
     wave: Tensor  # [B, samples], 16 kHz
     f0: Tensor  # [B, frames]
-    symbols: Tensor  # [frames / 2]: the phoneme of every 25 ms
+    symbols: Tensor  # [samples / 400]: the phoneme of every 25 ms
 
 
 class Speech(nn.Module):

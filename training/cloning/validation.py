@@ -9,6 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from cloning.axes import LANGUAGES
 from cloning.encoder import Encoder
 from cloning.judges import Judges
 from cloning.lessons import told
@@ -17,6 +18,7 @@ from cloning.mapper import Guess
 from cloning.sound import level, log_mel, pitch
 from cloning.speakers import Clip
 from cloning.speech import Speech, Spoken
+from cloning.texts import Text, Texts
 
 Judge = Callable[[Tensor], Tensor]
 
@@ -33,10 +35,15 @@ class Scores:
     words: float
     """The share of phonemes that the listener hears right."""
     pitch_error: float
+    eres2net_abroad: float
+    """Speaking Spanish, French and Portuguese, as the next ones are."""
+    words_abroad: float
+    pitch_error_abroad: float
 
     @property
     def total(self) -> float:
-        return self.eres2net + self.resemblyzer + self.words + 0.2 * self.naturalness
+        at_home = self.eres2net + self.resemblyzer + self.words + 0.2 * self.naturalness
+        return at_home + 0.5 * (self.eres2net_abroad + self.words_abroad)
 
     def __str__(self) -> str:
         return "  ".join(f"{f.name} {getattr(self, f.name):.3f}" for f in fields(self))
@@ -46,6 +53,8 @@ class Validation:
     """The longest clip of a speaker is the reference; the others are what the clone is compared with."""
 
     TEXTS = 2
+    ABROAD = "efp"
+    PLAIN_TEXTS = 6
     OTHERS = 3
 
     @torch.no_grad()
@@ -55,11 +64,11 @@ class Validation:
         judges: Judges,
         speech: Speech,
         listener: Listener,
-        texts: list[list[int]],
+        texts: Texts,
         device: torch.device,
         count: int | None = None,
     ) -> None:
-        self.judges, self.speech, self.listener, self.texts = judges, speech, listener, texts[: self.TEXTS]
+        self.judges, self.speech, self.listener, self.texts = judges, speech, listener, texts
         self.by_name: dict[str, Judge] = {
             name: getattr(judges, name) for name in ("eres2net", "campplus", "resemblyzer")
         }
@@ -76,12 +85,9 @@ class Validation:
         self.own = torch.cat([judges.embedding(wave) for wave in self.references])
         self.pitches = torch.cat([pitch(wave) for wave in self.references])
         self.rows: list[dict[str, float | str]] = []
-        self.plain_loss, self.plainly = self._built_in_voices()
-
-    def _built_in_voices(self) -> tuple[float, str]:
-        """What the listener makes of the built-in voices: its mean loss, and the share of right phonemes in words."""
-        loss, right = self.listener(self.speech(self.texts[0], self.speech.axes.built_in()))
-        return float(loss.mean()), f"{float(right.mean()):.1%}"
+        plain = {name: listener.plainly(speech, texts.held_out(name, self.PLAIN_TEXTS)) for name in LANGUAGES}
+        self.plain_loss = {name: loss for name, (loss, _) in plain.items()}
+        self.plainly = ", ".join(f"{name} {right:.0%}" for name, (_, right) in plain.items())
 
     @torch.no_grad()
     def __call__(self, encoder: Encoder) -> Scores:
@@ -97,17 +103,33 @@ class Validation:
 
     def score(self, guess: Guess) -> Scores:
         """Of parameters from anywhere, one set a speaker."""
-        voice = self.speech.axes.voice(guess, self.pitches[:, 0])
-        spoken = [self._listen(self.speech(ids, voice)) for ids in self.texts]
-        means = {key: torch.stack([each[key] for each in spoken]).mean(dim=0).tolist() for key in spoken[0]}
+        home = [self._listen(text, guess) for text in self.texts.held_out("a", self.TEXTS)]
+        abroad = [self._listen_abroad(text, guess) for name in self.ABROAD for text in self.texts.held_out(name, 1)]
+        means = {
+            key: torch.stack([each[key] for each in spoken]).mean(dim=0).tolist()
+            for spoken in (home, abroad)
+            for key in spoken[0]
+        }
         self.rows = [
             {"speaker": name, **{key: values[i] for key, values in means.items()}} for i, name in enumerate(self.names)
         ]
         return Scores(**{key: sum(values) / len(values) for key, values in means.items()})
 
-    def _listen(self, spoken: Spoken) -> dict[str, Tensor]:
+    def _speak(self, text: Text, guess: Guess) -> Spoken:
+        return self.speech(text.ids, self.speech.axes.voice(guess, self.pitches[:, 0], text.language))
+
+    def _listen_abroad(self, text: Text, guess: Guess) -> dict[str, Tensor]:
+        spoken = self._speak(text, guess)
+        pairs = zip(self.judges.eres2net(spoken.wave), self.others["eres2net"], strict=True)
+        return {
+            "eres2net_abroad": torch.stack([(others @ each).mean() for each, others in pairs]),
+            "words_abroad": self.listener(spoken.wave, spoken.symbols[None])[1],
+            "pitch_error_abroad": (pitch(spoken.wave)[:, 0] - self.pitches[:, 0]).abs(),
+        }
+
+    def _listen(self, text: Text, guess: Guess) -> dict[str, Tensor]:
         """What is made of everybody's speech. [speakers] each"""
-        found = {}
+        found, spoken = {}, self._speak(text, guess)
         for name, judge in self.by_name.items():
             mine = judge(spoken.wave)
             pairs = zip(mine, self.others[name], strict=True)
@@ -115,7 +137,7 @@ class Validation:
             if name == "resemblyzer":
                 found["identified"] = self._identified(mine)
         found["naturalness"] = self.judges.naturalness(spoken.wave)
-        found["words"] = self.listener(spoken)[1]
+        found["words"] = self.listener(spoken.wave, spoken.symbols[None])[1]
         found["pitch_error"] = (pitch(spoken.wave)[:, 0] - self.pitches[:, 0]).abs()
         return found
 
@@ -132,10 +154,10 @@ class Validation:
         scores = {"told the networks' embeddings": self.told(encoder), "with the ear": self(encoder)}
         self.keep(folder / "validation.json")
         names = [f.name for f in fields(Scores)]
-        print(f"{'':32}" + "".join(f"{name:>13}" for name in names))
+        print(f"{'':32}" + "".join(f"{name:>20}" for name in names))
         for label, each in scores.items():
-            print(f"{label:32}" + "".join(f"{getattr(each, name):13.3f}" for name in names))
+            print(f"{label:32}" + "".join(f"{getattr(each, name):20.3f}" for name in names))
         worst = min(self.rows, key=lambda row: row["eres2net"])
         label = f"worst ({worst['speaker']})"
-        print(f"{label:32}" + "".join(f"{worst[name]:13.3f}" for name in names))
+        print(f"{label:32}" + "".join(f"{worst[name]:20.3f}" for name in names))
         print(f"phonemes understood of built-in voices: {self.plainly}", flush=True)

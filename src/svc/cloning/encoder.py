@@ -24,7 +24,7 @@ from svc.errors import EngineUnavailable
 from svc.text.language import Language
 
 NETWORK = "data/voice-encoder.onnx"
-NETWORK_SHA256 = "8032c4ea802869ddf72985b770f1db7f759271ee8274ee387a2733a05d3d53e6"
+NETWORK_SHA256 = "fe0988c0d5726ff5a7746a30e86c4d7392485d1f839b805a73db8081004d4d3f"
 
 Array = npt.NDArray[np.float32]
 
@@ -68,13 +68,14 @@ class VoiceEncoder:
         """The speaker of a mono clip; half a second is the least that can be heard, 10 to 20 s are best."""
         clip = _usual(samples, rate)
         pitch, mel = _pitch(clip), self._log_mel(clip)
-        timbre, layers, embedding = self._session.run(
-            ["timbre", "layers", "embedding"], {"mel": mel[None], "pitch": pitch[None]}
+        timbre, layers, abroad, embedding = self._session.run(
+            ["timbre", "layers", "abroad", "embedding"], {"mel": mel[None], "pitch": pitch[None]}
         )
         parameters = VoiceParameters(
             timbre=timbre.reshape(STYLE),
             melody=np.zeros(STYLE, dtype=np.float32),
             layers=layers.reshape(LAYERS, STYLE),
+            abroad=abroad.reshape(LAYERS, STYLE),
             pitch_scale=float(np.clip(math.exp(pitch[0]) / MELODY_PITCH[Language.ENGLISH_US], *PITCH_SCALES)),
         )
         return Heard(parameters, embedding.reshape(-1), colour(mel))

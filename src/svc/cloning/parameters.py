@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from svc.cloning.colour import BANDS, PLAIN, Colour
+from svc.engine.protocol import PLAIN_LAYERS
 from svc.text.language import Language
 from svc.voices import built_in, usual
 
@@ -35,14 +36,15 @@ MELODY_PITCH = {
 }
 """At which the melody that clones have in a language is heard, in Hz (the median of ten sentences)."""
 
-_NATIVE_LAYERS = 7
-"""The first of the decoder's: elsewhere they have the timbre of those who speak the language."""
-_STRAYING_SHARE = np.float32(0.5)
+_NATIVE_LAYERS, _NATIVE_LAYERS_IN_FRENCH = 7, 8
+"""The first of the decoder's: elsewhere they have the timbre of those who speak the language. With seven, a French R is
+not understood."""
 
 _BOUNDS = {
     "timbre": ((STYLE,), LARGEST),
     "melody": ((STYLE,), LARGEST),
     "layers": ((LAYERS, STYLE), LARGEST),
+    "abroad": ((LAYERS, STYLE), LARGEST),
     "colour": ((BANDS,), 40.0),
 }
 
@@ -59,6 +61,8 @@ class VoiceParameters:
     """By which the pitch that the mean voice's melody gives is multiplied."""
     colour: Colour = field(default_factory=lambda: PLAIN)
     """[20], in dB: a filter that its sound passes through."""
+    abroad: Vector = field(default_factory=lambda: PLAIN_LAYERS)
+    """[11, 128]: how far the layers stray in other languages than English."""
 
     def __post_init__(self) -> None:
         for name, (shape, largest) in _BOUNDS.items():
@@ -69,10 +73,9 @@ class VoiceParameters:
         if not low <= self.pitch_scale <= high:
             raise ValueError(f"the voice's pitch_scale must be between {low} and {high}")
 
-    # Clones are made of English. A style carries an accent, too, and Kokoro's American voices are hard to understand
-    # in other languages. There a clone gets the melody of those who speak them, and their timbre in the first layers,
-    # which shape sounds more than they colour them. Its own straying was learned with English: words bear only half of
-    # it (training/NOTES.md has what else was tried).
+    # A style carries an accent, too, and Kokoro's American voices are hard to understand in other languages. There a
+    # clone gets the melody of those who speak them, and their timbre in the first layers, which shape sounds more than
+    # they colour them: a woman's if its own is a woman's (training/NOTES.md has what else was tried).
 
     def melody_in(self, language: Language) -> Vector:
         """[128], added to the second half of the mean voice's style."""
@@ -86,13 +89,14 @@ class VoiceParameters:
         """[11, 128]: how far each layer's timbre strays from the voice's own."""
         if language.english:
             return self.layers
-        layers = self.layers.copy()
-        layers[:-1] *= _STRAYING_SHARE
-        layers[:_NATIVE_LAYERS] += _accent(language)[:STYLE] - self.timbre
+        to_native = _accent(language)[:STYLE] - self.timbre
+        to_native -= _women_to_men() * (_women_to_men() @ to_native)
+        layers = self.abroad.copy()
+        layers[: _NATIVE_LAYERS_IN_FRENCH if language is Language.FRENCH else _NATIVE_LAYERS] += to_native
         return layers
 
     def to_json(self) -> dict[str, Any]:
-        """About 4 kB: the vectors as base64 of little-endian fp16."""
+        """About 8 kB: the vectors as base64 of little-endian fp16."""
         return {
             "version": VERSION,
             "timbre": _pack(self.timbre),
@@ -100,6 +104,7 @@ class VoiceParameters:
             "layers": _pack(self.layers),
             "pitch_scale": self.pitch_scale,
             "colour": _pack(self.colour),
+            "abroad": _pack(self.abroad),
         }
 
     @classmethod
@@ -109,15 +114,24 @@ class VoiceParameters:
         if version != VERSION:
             raise ValueError(f"this voice has version {version!r}; only version {VERSION} is known here")
         try:
+            layers = _unpack(stored["layers"], (LAYERS, STYLE))
             return cls(
                 _unpack(stored["timbre"], (STYLE,)),
                 _unpack(stored["melody"], (STYLE,)),
-                _unpack(stored["layers"], (LAYERS, STYLE)),
+                layers,
                 float(stored["pitch_scale"]),
-                _unpack(stored["colour"], (BANDS,)) if "colour" in stored else PLAIN,  # the first voices have none
+                # The first voices have none of these.
+                _unpack(stored["colour"], (BANDS,)) if "colour" in stored else PLAIN,
+                _unpack(stored["abroad"], (LAYERS, STYLE)) if "abroad" in stored else _abroad(layers),
             )
         except (KeyError, TypeError) as problem:
             raise ValueError(f"the voice's parameters are incomplete: {problem}") from problem
+
+
+def _abroad(layers: Vector) -> Vector:
+    """What is made of layers that were learned with English alone: elsewhere words bear only half of their straying."""
+    decoder, vocoder = layers[:-1], layers[-1:]
+    return np.concatenate([decoder * np.float32(0.5), vocoder])
 
 
 @cache
@@ -127,6 +141,17 @@ def _accent(language: Language) -> Vector:
     natives = [usual(voice) for voice in everybody if voice.language is language]
     accent: Vector = np.mean(natives, axis=0) - np.mean([usual(voice) for voice in everybody], axis=0)
     return accent
+
+
+@cache
+def _women_to_men() -> Vector:
+    """[128], of length one: what sets men's timbres apart from women's."""
+    women, men = (
+        np.mean([usual(voice)[:STYLE] for voice in built_in() if voice.gender == gender], axis=0)
+        for gender in ("female", "male")
+    )
+    way: Vector = (men - women) / np.linalg.norm(men - women)
+    return way
 
 
 def _pack(values: Vector) -> str:
