@@ -109,7 +109,7 @@ class _Session:
         return self.studio.voices.find(self.likeness.nearest(self.encoder, embedding)[0])
 
     def natives(self, condition: str, language: Language, said: list[Sentence]) -> None:
-        """What is understood of the built-in voices of a language: no clone that speaks it can be clearer."""
+        """What is understood of the built-in voices of a language, whose pronunciation clones take over."""
         for voice in built_in():
             if voice.language is language:
                 figures = _counted(voice.key, self._heard(condition, voice.key, voice, said))

@@ -76,7 +76,7 @@ class Axes(nn.Module):
     def voice(self, guess: Guess, log_pitch: Tensor, language: str = "a") -> Voice:
         """Speaks at that pitch [B], with the melody of the mean voice, or of those who speak another language."""
         scale = torch.exp((log_pitch - math.log(MELODY_PITCH[language])).clamp(-0.9, 0.9))
-        layers = all_layers(guess.layers if language in ENGLISH else guess.abroad)
+        layers = all_layers(straying(guess, language))
         return self.accented(Voice(self.timbre_of(guess), torch.zeros_like(guess.free[:1]), layers, scale), language)
 
     def accented(self, voice: Voice, language: str) -> Voice:
@@ -100,6 +100,11 @@ class Axes(nn.Module):
 
     def built_in(self, language: str) -> Voice:
         return plain(*self.natives(language).split(STYLE, dim=1))
+
+
+def straying(guess: Guess, language: str) -> Tensor:
+    """How far the last layers stray in a language. [B, last layers, 128]"""
+    return guess.layers if language in ENGLISH else guess.abroad
 
 
 def all_layers(straying: Tensor) -> Tensor:

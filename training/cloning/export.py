@@ -14,13 +14,10 @@ from torch import Tensor, nn
 
 from cloning import encoder as encoders
 from cloning.axes import all_layers
-from cloning.mapper import STRAYING, STYLE, Mapper
 from cloning.sound import BANDS
 from export import halve
 
 OUTPUTS = ("timbre", "layers", "abroad", "embedding")
-BOLDER = 1.3
-"""Abroad the decoder's layers stray so much further than was learned: that is more alike, and as clear."""
 
 
 class Exported(nn.Module):
@@ -34,13 +31,6 @@ class Exported(nn.Module):
         heard, guess = self.encoder(mel, pitch)
         timbre = self.encoder.axes.timbre_of(guess)
         return timbre, all_layers(guess.layers), all_layers(guess.abroad), heard.embedding
-
-
-@torch.no_grad()
-def bolder(mapper: Mapper) -> None:
-    decoder = slice((1 + STRAYING) * STYLE, -STYLE)
-    mapper.free.weight[decoder] *= BOLDER
-    mapper.free.bias[decoder] *= BOLDER
 
 
 def export(model: Exported, path: Path) -> None:
@@ -66,9 +56,7 @@ def main() -> None:
     parser.add_argument("mapper", type=Path)
     parser.add_argument("onnx", type=Path)
     args = parser.parse_args()
-    encoder = encoders.load(args.ear, args.mapper)
-    bolder(encoder.mapper)
-    model = Exported(encoder).eval()
+    model = Exported(encoders.load(args.ear, args.mapper)).eval()
     export(model, args.onnx)
     session = onnxruntime.InferenceSession(args.onnx)
     worst = 0.0

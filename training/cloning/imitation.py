@@ -29,7 +29,7 @@ from cloning import encoder as encoders
 from cloning import listener as listeners
 from cloning import shelf as shelves
 from cloning import speakers
-from cloning.axes import ENGLISH, Axes
+from cloning.axes import ENGLISH, Axes, straying
 from cloning.clock import Clock, Notes, parts_of_time, say
 from cloning.ear import EMBEDDING, Ear
 from cloning.encoder import Encoder
@@ -109,7 +109,7 @@ class Imitation:
 
     def modesty(self, guess: Guess, language: str) -> Tensor:
         """How far a voice strays from what the engine was made for."""
-        weights, layers = self.weights, guess.layers if language in ENGLISH else guess.abroad
+        weights, layers = self.weights, straying(guess, language)
         return (
             weights.axes * guess.axes.square().mean(dim=1)
             + weights.free * guess.free.square().sum(dim=1)

@@ -120,9 +120,8 @@ class Validation:
 
     def _listen_abroad(self, text: Text, guess: Guess) -> dict[str, Tensor]:
         spoken = self._speak(text, guess)
-        pairs = zip(self.judges.eres2net(spoken.wave), self.others["eres2net"], strict=True)
         return {
-            "eres2net_abroad": torch.stack([(others @ each).mean() for each, others in pairs]),
+            "eres2net_abroad": self._likeness("eres2net", self.judges.eres2net(spoken.wave)),
             "words_abroad": self.listener(spoken.wave, spoken.symbols[None])[1],
             "pitch_error_abroad": (pitch(spoken.wave)[:, 0] - self.pitches[:, 0]).abs(),
         }
@@ -132,14 +131,18 @@ class Validation:
         found, spoken = {}, self._speak(text, guess)
         for name, judge in self.by_name.items():
             mine = judge(spoken.wave)
-            pairs = zip(mine, self.others[name], strict=True)
-            found[name] = torch.stack([(others @ each).mean() for each, others in pairs])
+            found[name] = self._likeness(name, mine)
             if name == "resemblyzer":
                 found["identified"] = self._identified(mine)
         found["naturalness"] = self.judges.naturalness(spoken.wave)
         found["words"] = self.listener(spoken.wave, spoken.symbols[None])[1]
         found["pitch_error"] = (pitch(spoken.wave)[:, 0] - self.pitches[:, 0]).abs()
         return found
+
+    def _likeness(self, name: str, embedding: Tensor) -> Tensor:
+        """Of what everybody's clone said to their own recordings. [speakers]"""
+        pairs = zip(embedding, self.others[name], strict=True)
+        return torch.stack([(others @ each).mean() for each, others in pairs])
 
     def _identified(self, embedding: Tensor) -> Tensor:
         centroids = F.normalize(torch.stack([each.mean(dim=0) for each in self.others["resemblyzer"]]), dim=1)

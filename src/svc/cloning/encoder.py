@@ -24,7 +24,7 @@ from svc.errors import EngineUnavailable
 from svc.text.language import Language
 
 NETWORK = "data/voice-encoder.onnx"
-NETWORK_SHA256 = "fe0988c0d5726ff5a7746a30e86c4d7392485d1f839b805a73db8081004d4d3f"
+NETWORK_SHA256 = "39323078e8801dd13eaef577cf93725eddaede44e135cecb3b5cea72c173c6c6"
 
 Array = npt.NDArray[np.float32]
 
