@@ -8,16 +8,19 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
+from dataclasses import replace
 from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
 
+from svc.cloning import colour
 from svc.cloning.colour import Colour, Filter
 from svc.cloning.ear import Ear, Embedding
 from svc.cloning.likeness import Likeness
 from svc.cloning.parameters import VoiceParameters
 from svc.engine.protocol import Samples
+from svc.introductions import INTRODUCTIONS
 from svc.scheduler import Scheduler
 from svc.speech import Speech, SpeechRequest
 from svc.text.language import Language
@@ -69,13 +72,18 @@ class Booth:
         """Of what was said here to somebody: 1 is the same person, 0 a stranger."""
         return self.ear.similarity(self.ear.hear(spoken, self._speech.sample_rate).embedding, person)
 
-    def colour(self, spoken: Samples) -> Colour:
-        """Of what was said here."""
-        return self.ear.colour(spoken, self._speech.sample_rate)
+    async def tuned(
+        self, parameters: VoiceParameters, person: Colour, language: Language, *, spare: bool = False
+    ) -> tuple[VoiceParameters, Samples]:
+        """The voice in the colour of the person, and how it introduces itself: that is what it is tuned by."""
+        plain = replace(parameters, colour=colour.PLAIN)
+        spoken = await self.say(plain, INTRODUCTIONS[language], language, spare=spare)
+        return await self.work(self._coloured, plain, spoken, person)
 
-    def coloured(self, spoken: Samples, change: Colour) -> Samples:
-        """What was said here, as a voice of that colour would have said it."""
-        return Filter(change, self._speech.sample_rate)(spoken)
+    def _coloured(self, plain: VoiceParameters, spoken: Samples, person: Colour) -> tuple[VoiceParameters, Samples]:
+        rate = self._speech.sample_rate
+        change = colour.change(person, self.ear.colour(spoken, rate))
+        return replace(plain, colour=change), Filter(change, rate)(spoken)
 
     # Loaded in the thread: those that it starts inherit the low priority. If that fails, whoever needs it is told why.
 

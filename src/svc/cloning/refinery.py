@@ -7,6 +7,7 @@ The voice is spoken as it was until the new version is better by measure; if tha
 import asyncio
 import logging
 import time
+from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from functools import cached_property
@@ -17,7 +18,7 @@ from svc.cloning.booth import Booth
 from svc.cloning.custom_voice import CustomVoice, DamagedVoice
 from svc.cloning.custom_voices import CustomVoices
 from svc.cloning.directions import Directions
-from svc.cloning.ear import Embedding
+from svc.cloning.ear import Heard
 from svc.cloning.parameters import VoiceParameters
 from svc.cloning.refinements import Refinement, Refinements
 from svc.errors import SvcError, VoiceNotFound
@@ -33,7 +34,18 @@ _LEAST_GAIN = 0.02  # of likeness: with less, another sentence might say the opp
 
 # In English whatever the voice's language is: an embedding stands for who speaks, not for what is said.
 _TRIED = ("The boats came home at dusk, one after another.", "We never asked what the old letter said.")
-_JUDGED_BY = "Nobody in the village could remember such a warm October."
+JUDGED_BY = "Nobody in the village could remember such a warm October."
+"""Said by the old version and the new one, after the introduction."""
+
+
+def tried(generation: int) -> str:
+    """What all trials of a generation say."""
+    return _TRIED[generation % len(_TRIED)]
+
+
+def better(new: Sequence[float], old: Sequence[float]) -> bool:
+    """Whether a version is clearly more like the person, given the likeness of its introduction and of `JUDGED_BY`."""
+    return sum(new) >= sum(old) + len(old) * _LEAST_GAIN and new[0] > old[0]
 
 
 class _Overtaken(Exception):
@@ -95,19 +107,20 @@ class Refinery:
             await asyncio.to_thread(self._current, refinement)
             if not await asyncio.to_thread(self._refinements.go_on, refinement):
                 raise _Overtaken("nobody wants it any more")
-        found = self._directions.moved(voice.parameters, refinement.search.centre)
+        moved = self._directions.moved(voice.parameters, refinement.search.centre)
+        found, _ = await self._booth.tuned(moved, person.colour, voice.language, spare=True)
         introduction = INTRODUCTIONS[voice.language], voice.language
         old, new = [
-            [await self._likeness(each, person, *introduction), await self._likeness(each, person, _JUDGED_BY)]
+            [await self._likeness(each, person, *introduction), await self._likeness(each, person, JUDGED_BY)]
             for each in (voice.parameters, found)
         ]
-        if sum(new) >= sum(old) + 2 * _LEAST_GAIN and new[0] > old[0]:
+        if better(new, old):
             await asyncio.to_thread(self._take_over, refinement, found, new[0])
         log.info("the voice %s was refined: likeness %.3f and %.3f, before %.3f and %.3f", voice.voice_id, *new, *old)
 
-    async def _generation(self, refinement: Refinement, voice: CustomVoice, person: Embedding) -> Refinement:
+    async def _generation(self, refinement: Refinement, voice: CustomVoice, person: Heard) -> Refinement:
         search = refinement.search
-        sentence = _TRIED[search.generation % len(_TRIED)]
+        sentence = tried(search.generation)
         likeness = [
             await self._likeness(self._directions.moved(voice.parameters, trial), person, sentence)
             for trial in search.trials()
@@ -115,12 +128,12 @@ class Refinery:
         return replace(refinement, search=search.after(likeness))
 
     async def _likeness(
-        self, voice: VoiceParameters, person: Embedding, text: str, language: Language = Language.ENGLISH_US
+        self, voice: VoiceParameters, person: Heard, text: str, language: Language = Language.ENGLISH_US
     ) -> float:
         """Of the voice, saying this, to the person; then a rest."""
         began = time.monotonic()
         spoken = await self._booth.say(voice, text, language, spare=True)
-        likeness = await self._booth.work(self._booth.likeness, spoken, person)
+        likeness = await self._booth.work(self._booth.likeness, spoken, person.embedding)
         await asyncio.sleep(min(_REST * (time.monotonic() - began), _LONGEST_REST))
         return likeness
 
@@ -141,12 +154,12 @@ class Refinery:
             raise _Overtaken("it was made anew meanwhile")
         return voice
 
-    def _person(self, voice: CustomVoice) -> Embedding:
+    def _person(self, voice: CustomVoice) -> Heard:
         """Who the voice is to be like."""
         reference = self._custom_voices.store.reference(voice)
         if reference is None:
             raise _Overtaken("its recording was not kept")
-        return self._booth.ear.hear(clip.read(reference).samples, clip.RATE).embedding
+        return self._booth.ear.hear(clip.read(reference).samples, clip.RATE)
 
     @cached_property
     def _directions(self) -> Directions:

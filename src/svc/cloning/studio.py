@@ -5,10 +5,10 @@ import logging
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
-from svc.cloning import clip, colour, quality
+from svc.cloning import clip, quality
 from svc.cloning.booth import Booth
 from svc.cloning.clip import Clip
 from svc.cloning.custom_voice import ID, CustomVoice, DamagedVoice, Report, StoredReference, fainter_than, new_id
@@ -27,7 +27,6 @@ from svc.errors import (
     VoiceLimitReached,
     VoiceNotFound,
 )
-from svc.introductions import INTRODUCTIONS
 from svc.text.language import Language
 from svc.voices import Voices
 
@@ -213,14 +212,11 @@ class Studio:
 
     async def _likeness(self, sitting: _Sitting, language: Language) -> dict[str, Any]:
         """What a sitting gives to a voice, and how good a likeness that is: heard when it speaks."""
-        spoken = await self._booth.say(sitting.heard.parameters, INTRODUCTIONS[language], language)
-        return await self._booth.work(self._finished, sitting, spoken)
-
-    def _finished(self, sitting: _Sitting, spoken: Samples) -> dict[str, Any]:
-        change = colour.change(sitting.heard.colour, self._booth.colour(spoken))
+        heard = sitting.heard
+        parameters, introduction = await self._booth.tuned(heard.parameters, heard.colour, language)
         return {
-            "parameters": replace(sitting.heard.parameters, colour=change),
-            "report": self._report(sitting, self._booth.coloured(spoken, change)),
+            "parameters": parameters,
+            "report": await self._booth.work(self._report, sitting, introduction),
             "reference": StoredReference.of(sitting.kept) if sitting.kept else None,
         }
 
