@@ -81,7 +81,7 @@ def _utterance(phonemes: str, voice: str | dict[str, Any], styles: dict[str, Sty
         return Utterance(phonemes, np.stack([styles[key] for key in voice.split("+")]).mean(axis=0))
     cloned = VoiceParameters.from_json(voice)
     style = Voices(built_in()).sketch(cloned, Language.ENGLISH_US).style
-    return Utterance(phonemes, style, layers=cloned.layers, pitch_scale=cloned.pitch_scale)
+    return Utterance(phonemes, style, layers=cloned.layers, pitch_scale=cloned.pitch_scale, grain=cloned.grain)
 
 
 def main() -> None:

@@ -16,7 +16,7 @@ from onnx import helper, numpy_helper
 
 import head as heads
 
-INPUTS = ("features", "f0", "phase", "style", "stats", "position")
+INPUTS = ("features", "f0", "phase", "style", "stats", "position", "grain")
 
 
 def example(frames: int) -> dict[str, torch.Tensor]:
@@ -31,6 +31,7 @@ def example(frames: int) -> dict[str, torch.Tensor]:
         "style": 0.2 * torch.randn(1, 128, generator=generator),
         "stats": heads.statistics(features),
         "position": torch.zeros(1, dtype=torch.int64),
+        "grain": 0.1 * torch.randn(1, heads.HeadSize.condition, generator=generator),
     }
 
 

@@ -144,12 +144,16 @@ class Head(nn.Module):
         added = sum(F.pad(quarter, (0, 0, i, 3 - i)) for i, quarter in enumerate(quarters))
         return added.flatten(1)[:, 225 : 225 + count * HOP]
 
-    def hidden(self, features: Tensor, f0: Tensor, phase: Tensor, style: Tensor, stats: Tensor) -> Tensor:
+    def hidden(
+        self, features: Tensor, f0: Tensor, phase: Tensor, style: Tensor, stats: Tensor, grain: Tensor | None
+    ) -> Tensor:
         mean, deviation = stats.chunk(2, dim=1)
         mean = (mean - self.feature_mean) / self.feature_scale
         deviation = torch.log(deviation / self.feature_scale + 1e-3)
         style = (style - self.style_mean) / self.style_scale
         condition = F.silu(self.condition(torch.cat([style, mean, deviation], dim=1)))
+        if grain is not None:
+            condition = condition + grain
         film = self.film(condition).view(-1, self.size.blocks, 2, 1, self.size.width)
         voiced = (f0 > 10).to(f0.dtype)
         pitch = torch.log(f0.clamp(min=10) / 150) * voiced
@@ -162,14 +166,22 @@ class Head(nn.Module):
         return self.norm(x)
 
     def forward(
-        self, features: Tensor, f0: Tensor, phase: Tensor, style: Tensor, stats: Tensor, position: Tensor
+        self,
+        features: Tensor,
+        f0: Tensor,
+        phase: Tensor,
+        style: Tensor,
+        stats: Tensor,
+        position: Tensor,
+        grain: Tensor | None = None,
     ) -> Tensor:
         """features [B, 512, T], f0, phase [B, T], style [B, 128], stats [B, 1024], position [B] → [B, 300 T]
 
         `phase` is a slice of `cycles(f0)` and `stats` is `statistics(features)`, both of the whole utterance;
-        `position` is the window's first frame, which picks its place in the noise.
+        `position` is the window's first frame, which picks its place in the noise. `grain` [B, 256] is what a cloned
+        voice has of its own in the condition; the teacher knows nothing of it.
         """
-        hidden = self.hidden(features, f0, phase, style, stats)
+        hidden = self.hidden(features, f0, phase, style, stats, grain)
         batch, count = f0.shape
         with torch.autocast(features.device.type, enabled=False):
             hidden = hidden.float()

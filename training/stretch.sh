@@ -36,8 +36,10 @@ speak() {
 }
 
 keep() {
-  # Files of more than 16 MB do not come back. Here: cat kept-* | tar -x
-  ( cd "$WORK"; rm -f kept-*; tar -c ./*.log $(ls ear/ear.pt run*/{mapper,clones}.pt 2> /dev/null) | split -b 15M - kept- )
+  # Files of more than 16 MB do not come back, nor do more than 64 MB in all: the mappers first. Here: cat kept-* | tar -x
+  ( cd "$WORK"; rm -f kept-*
+    for file in run*/mapper.pt ear/ear.pt run*/clones.pt; do [ ! -e "$file" ] || echo "$file"; done \
+      | tar -c ./*.log -T - | split -b 15M - kept- )
   mv "$WORK"/kept-* "$OUT/"
 }
 

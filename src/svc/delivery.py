@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from svc.cloning.colour import PLAIN, Colour
-from svc.engine.protocol import PLAIN_LAYERS, Delivery, Samples, StyleTable
+from svc.engine.protocol import PLAIN_GRAIN, PLAIN_LAYERS, Delivery, Samples, StyleTable
 from svc.text.language import Language
 from svc.voices import Voice
 
@@ -60,6 +60,12 @@ class VoiceSettings:
         if voice.parameters is None:
             return PLAIN_LAYERS
         return np.float32(self._own()) * voice.parameters.layers_in(language)
+
+    def grained(self, voice: Voice) -> Samples:
+        """What a cloned voice has of its own in the vocoder, in the same measure."""
+        if voice.parameters is None:
+            return PLAIN_GRAIN
+        return np.float32(self._own()) * voice.parameters.grain
 
     def coloured(self, voice: Voice) -> Colour:
         """The filter that a cloned voice passes through, in the same measure."""

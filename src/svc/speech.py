@@ -123,6 +123,7 @@ class Speaker:
         self._delivery = request.settings.delivery(request.seed)
         self._layers = cache(partial(request.settings.layered, request.voice))
         self._pitch_scale = request.voice.pitch_scale_in
+        self._grain = request.settings.grained(request.voice)
         colour = request.settings.coloured(request.voice)
         self._filter = Filter(colour, engine.sample_rate) if colour.any() else None
         self.seconds = 0.0
@@ -149,6 +150,7 @@ class Speaker:
                     phrase.after,
                     self._layers(phrase.language),
                     self._pitch_scale(phrase.language),
+                    self._grain,
                 )
             )
         if phrase.pause:

@@ -11,7 +11,7 @@ import pytest
 from svc.cloning.colour import BANDS
 from svc.cloning.parameters import LAYERS, STYLE, VERSION, VoiceParameters
 from svc.engine.fake import FakeEngine
-from svc.engine.protocol import Chunk, Utterance
+from svc.engine.protocol import PLAIN_GRAIN, Chunk, Utterance
 from svc.speech import Speech, SpeechRequest
 from svc.text.language import Language
 from svc.text.phonemes import Phonemizer
@@ -25,13 +25,14 @@ def some(scale: float = 0.3, pitch_scale: float = 1.1) -> VoiceParameters:
         return (scale * chance.standard_normal(shape)).astype(np.float32)
 
     layers, abroad = vector(LAYERS, STYLE), vector(LAYERS, STYLE)
-    return VoiceParameters(vector(STYLE), vector(STYLE), layers, pitch_scale, vector(BANDS), abroad)
+    grain = vector(*PLAIN_GRAIN.shape)
+    return VoiceParameters(vector(STYLE), vector(STYLE), layers, pitch_scale, vector(BANDS), abroad, grain)
 
 
 def test_what_is_written_is_read() -> None:
     written = some()
     read = VoiceParameters.from_json(json.loads(json.dumps(written.to_json())))
-    for name in ("timbre", "melody", "layers", "colour", "abroad"):
+    for name in ("timbre", "melody", "layers", "colour", "abroad", "grain"):
         assert np.allclose(getattr(read, name), getattr(written, name), atol=1e-3)
     assert read.pitch_scale == written.pitch_scale
 
@@ -50,6 +51,7 @@ def test_it_is_small() -> None:
         {"layers": 5},
         {"colour": "AAAA"},
         {"abroad": "AAAA"},
+        {"grain": "AAAA"},
         {"pitch_scale": "loud"},
         {"pitch_scale": None},
         {"pitch_scale": 0.0},
@@ -110,7 +112,7 @@ def test_elsewhere_it_speaks_more_as_they_do_there(language: Language) -> None:
     assert np.allclose(voice.melody_in(language) - voice.melody, there[STYLE:], atol=1e-4)
     count = 8 if language is Language.FRENCH else 7
     pronouncing, colouring = np.split(voice.layers_in(language) - voice.abroad, [count])
-    assert np.allclose(colouring, 0)
+    assert np.allclose(colouring, 0.2 * voice.timbre, atol=1e-5)
     for native in voice.timbre + pronouncing:
         along, aside = along_women_to_men(native - there[:STYLE])
         assert np.allclose(aside, 0, atol=1e-4)
@@ -135,6 +137,12 @@ def test_what_an_older_voice_learned_in_english_is_halved_elsewhere_but_in_the_v
     assert np.array_equal(voice.abroad[-1], voice.layers[-1])
 
 
+def test_an_older_voice_has_no_grain() -> None:
+    stored = some().to_json()
+    del stored["grain"]
+    assert not VoiceParameters.from_json(stored).grain.any()
+
+
 def test_each_sentence_is_spoken_as_in_its_language(phonemizer: Phonemizer, voices: Voices) -> None:
     class Engine(FakeEngine):
         def synthesize(self, utterance: Utterance) -> Iterator[Chunk]:
@@ -149,4 +157,5 @@ def test_each_sentence_is_spoken_as_in_its_language(phonemizer: Phonemizer, voic
         assert np.array_equal(utterance.layers, some().layers_in(language))
         assert np.array_equal(utterance.style, voice.style_in(language))
         assert utterance.pitch_scale == some().pitch_scale_in(language)
+        assert np.array_equal(utterance.grain, some().grain)
     assert not np.array_equal(spoken[0].style, spoken[1].style)

@@ -1,11 +1,11 @@
-"""What a cloned voice asks of the engine beyond a style: a timbre for each layer, and another pitch."""
+"""What a cloned voice asks of the engine beyond a style: a timbre for each layer, another pitch, and its grain."""
 
 import numpy as np
 import pytest
 
 from svc.app import create_engine
 from svc.cloning.listening import listen
-from svc.engine.protocol import PLAIN_LAYERS, Engine, Samples, Utterance
+from svc.engine.protocol import PLAIN_GRAIN, PLAIN_LAYERS, Engine, Samples, Utterance
 from svc.settings import Settings
 from svc.voices import Voices
 
@@ -19,8 +19,15 @@ def engine(request: pytest.FixtureRequest) -> Engine:
     return engine
 
 
-def sound(engine: Engine, voices: Voices, layers: Samples = PLAIN_LAYERS, pitch_scale: float = 1.0) -> Samples:
-    utterance = Utterance(PHONEMES, voices.find("am_michael").style, layers=layers, pitch_scale=pitch_scale)
+def sound(
+    engine: Engine,
+    voices: Voices,
+    layers: Samples = PLAIN_LAYERS,
+    pitch_scale: float = 1.0,
+    grain: Samples = PLAIN_GRAIN,
+) -> Samples:
+    style = voices.find("am_michael").style
+    utterance = Utterance(PHONEMES, style, layers=layers, pitch_scale=pitch_scale, grain=grain)
     return np.concatenate([chunk.samples for chunk in engine.synthesize(utterance)])
 
 
@@ -44,6 +51,13 @@ def test_layers_count(engine: Engine, voices: Voices) -> None:
         changed = sound(engine, voices, layers)
         assert len(changed) == len(plain)
         assert np.abs(changed - plain).max() > 0.001, layer
+
+
+def test_grain_is_heard_in_our_own_vocoder_alone(engine: Engine, voices: Voices) -> None:
+    grain = (0.1 * np.random.default_rng(3).standard_normal(PLAIN_GRAIN.shape)).astype(np.float32)
+    plain, grained = sound(engine, voices), sound(engine, voices, grain=grain)
+    assert len(grained) == len(plain)
+    assert (np.abs(grained - plain).max() > 0.001) == (engine.name == "turbo")
 
 
 def test_the_same_change_in_all_layers_is_another_timbre(engine: Engine, voices: Voices) -> None:

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 import bank as banks
 import voices
-from cloning.mapper import AXES, LAYERS, STYLE, Guess
+from cloning.mapper import AXES, GRAIN, LAYERS, STYLE, Guess
 
 STEREOTYPE_ROWS = slice(60, 120)
 """Rows of the style tables, by number of phonemes, that a voice's offset is read from."""
@@ -34,6 +34,8 @@ MELODY_PITCH = {"a": 171, "b": 171, "e": 148, "f": 208, "h": 164, "i": 151, "j":
 """At which the melody that clones have in a language is heard, in Hz: as in the product."""
 NATIVE, NATIVE_IN_FRENCH = 7, 8
 """So many layers, the first ones, have the timbre of those who speak the language, where it is not English."""
+BOLDER = 1.2
+"""By which the others have more of the person's timbre there."""
 
 
 @dataclass
@@ -44,6 +46,7 @@ class Voice:
     melody: Tensor  # [B or 1, 128]
     layers: Tensor  # [B, 11, 128]
     pitch_scale: Tensor  # [B]
+    grain: Tensor  # [B, 256]
 
 
 class Axes(nn.Module):
@@ -77,7 +80,8 @@ class Axes(nn.Module):
         """Speaks at that pitch [B], with the melody of the mean voice, or of those who speak another language."""
         scale = torch.exp((log_pitch - math.log(MELODY_PITCH[language])).clamp(-0.9, 0.9))
         layers = all_layers(straying(guess, language))
-        return self.accented(Voice(self.timbre_of(guess), torch.zeros_like(guess.free[:1]), layers, scale), language)
+        melody = torch.zeros_like(guess.free[:1])
+        return self.accented(Voice(self.timbre_of(guess), melody, layers, scale, guess.grain), language)
 
     def accented(self, voice: Voice, language: str) -> Voice:
         """With the melody of those who speak the language, and their timbre in the first layers."""
@@ -87,8 +91,9 @@ class Axes(nn.Module):
         to_native, way = timbre - voice.timbre, self.women_to_men
         to_native = to_native - (to_native @ way)[:, None] * way
         count = NATIVE_IN_FRENCH if language == "f" else NATIVE
-        layers = voice.layers + F.pad(to_native[:, None].expand(-1, count, -1), (0, 0, 0, LAYERS - count))
-        return Voice(voice.timbre, melody[None], layers, voice.pitch_scale)
+        bolder = (BOLDER - 1) * voice.timbre
+        there = torch.stack([to_native] * count + [bolder] * (LAYERS - count), dim=1)
+        return Voice(voice.timbre, melody[None], voice.layers + there, voice.pitch_scale, voice.grain)
 
     def natives(self, language: str) -> Tensor:
         """Offsets of the built-in voices of a language. [voices, 256]"""
@@ -115,4 +120,5 @@ def all_layers(straying: Tensor) -> Tensor:
 def plain(timbre: Tensor, melody: Tensor) -> Voice:
     """All layers with the voice's own timbre, at its own pitch."""
     count = len(timbre)
-    return Voice(timbre, melody, timbre.new_zeros(count, LAYERS, STYLE), timbre.new_ones(count))
+    layers, grain = timbre.new_zeros(count, LAYERS, STYLE), timbre.new_zeros(count, GRAIN)
+    return Voice(timbre, melody, layers, timbre.new_ones(count), grain)

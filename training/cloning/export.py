@@ -17,7 +17,7 @@ from cloning.axes import all_layers
 from cloning.sound import BANDS
 from export import halve
 
-OUTPUTS = ("timbre", "layers", "abroad", "embedding")
+OUTPUTS = ("timbre", "layers", "abroad", "grain", "embedding")
 
 
 class Exported(nn.Module):
@@ -30,7 +30,7 @@ class Exported(nn.Module):
     def forward(self, mel: Tensor, pitch: Tensor) -> tuple[Tensor, ...]:
         heard, guess = self.encoder(mel, pitch)
         timbre = self.encoder.axes.timbre_of(guess)
-        return timbre, all_layers(guess.layers), all_layers(guess.abroad), heard.embedding
+        return timbre, all_layers(guess.layers), all_layers(guess.abroad), guess.grain, heard.embedding
 
 
 def export(model: Exported, path: Path) -> None:

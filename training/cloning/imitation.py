@@ -4,7 +4,8 @@
         --judges judges --speakers speakers.pt --ear ear --out run --seconds 1300
 
 A text is spoken with the guessed timbre, at the speaker's pitch, and the gradient of the speech's likeness to the
-speaker, its naturalness and its words flows back through our head and Kokoro's decoder. The people come from a shelf,
+speaker, its naturalness and its words flows back through our head and Kokoro's decoder. Those who hear the colour of a
+voice hear it as the product puts it right. The people come from a shelf,
 with the errors of the newest ear in `--ear`. First the mapper learns random voices' timbres from their embeddings.
 
 `--resume FOLDER` goes on from a folder's ear.pt and mapper.pt. `mapper.pt` (a running mean of the weights) and
@@ -31,6 +32,7 @@ from cloning import shelf as shelves
 from cloning import speakers
 from cloning.axes import ENGLISH, Axes, straying
 from cloning.clock import Clock, Notes, parts_of_time, say
+from cloning.colour import coloured
 from cloning.ear import EMBEDDING, Ear
 from cloning.encoder import Encoder
 from cloning.judges import Judges
@@ -47,13 +49,15 @@ EXCERPT = 3 * RATE
 @dataclass(frozen=True)
 class Weights:
     campplus: float = 0.6
-    naturalness: float = 0.2
+    dvector: float = 1.0
+    naturalness: float = 0.25
     natural_enough: float = 4.6
-    words: float = 0.4
-    words_abroad: float = 0.8
+    words: float = 0.5
+    words_abroad: float = 1.4
     axes: float = 0.004
     free: float = 0.008
     layers: float = 0.01
+    grain: float = 0.01
 
 
 def excerpt(wave: Tensor) -> Tensor:
@@ -65,7 +69,8 @@ def excerpt(wave: Tensor) -> Tensor:
 
 class Imitation:
     def __init__(self, args: argparse.Namespace, device: torch.device) -> None:
-        self.args, self.device, self.weights, self.notes = args, device, Weights(), Notes()
+        self.args, self.device, self.notes = args, device, Notes()
+        self.weights = Weights(dvector=args.dvector)
         self.judges = Judges(args.judges).to(device)
         resumed = encoders.load(args.resume / "ear.pt", args.resume / "mapper.pt") if args.resume else None
         axes = Axes.measured(voices.unpack(args.voices))
@@ -114,20 +119,23 @@ class Imitation:
             weights.axes * guess.axes.square().mean(dim=1)
             + weights.free * guess.free.square().sum(dim=1)
             + weights.layers * layers.square().sum(dim=2).mean(dim=1)
+            + weights.grain * guess.grain.square().sum(dim=1)
         )
 
     def unlikeness(self, guess: Guess, lesson: Lesson, judge_naturalness: bool) -> Tensor:
         """Speaks like the lesson's speakers, and tells how unlike them it was."""
-        weights, text = self.weights, self.texts.draw()
+        weights, text, people = self.weights, self.texts.draw(), lesson.people
         words = weights.words if text.language in ENGLISH else weights.words_abroad
-        spoken = self.speech(text.ids, self.speech.axes.voice(guess, lesson.log_pitch, text.language))
+        spoken = self.speech(text.ids, self.speech.axes.voice(guess, people.log_pitch, text.language))
         wave, part = spoken.wave, excerpt(spoken.wave)
-        likeness_e = (self.judges.eres2net(part) * lesson.embedding[:, :EMBEDDING]).sum(dim=1)
-        likeness_c = (self.judges.campplus(part) * lesson.embedding[:, EMBEDDING:]).sum(dim=1)
+        likeness_e = (self.judges.eres2net(part) * people.embedding[:, :EMBEDDING]).sum(dim=1)
+        likeness_c = (self.judges.campplus(part) * people.embedding[:, EMBEDDING:]).sum(dim=1)
+        likeness_d = (self.judges.dvector(coloured(part, people.colour)) * people.dvector).sum(dim=1)
         misheard, right = self.listener(wave, spoken.symbols[None])
         loss = (
             -likeness_e
             - weights.campplus * likeness_c
+            - weights.dvector * likeness_d
             + words * F.relu(misheard - self.validation.plain_loss[text.language])
             + self.modesty(guess, text.language)
         ).mean()
@@ -136,11 +144,13 @@ class Imitation:
             loss = loss + 2 * weights.naturalness * F.relu(weights.natural_enough - natural).mean()
             self.notes.add(mos=natural.mean())
         if text.language in ENGLISH:
-            self.notes.add(e=likeness_e.mean(), c=likeness_c.mean(), words=right.mean())
+            self.notes.add(e=likeness_e.mean(), c=likeness_c.mean(), d=likeness_d.mean(), words=right.mean())
         else:
-            self.notes.add(e_abroad=likeness_e.mean(), words_abroad=right.mean())
+            self.notes.add(e_abroad=likeness_e.mean(), d_abroad=likeness_d.mean(), words_abroad=right.mean())
         self.notes.add(axes=guess.axes.square().mean().sqrt(), layers=guess.layers.square().sum(dim=2).mean().sqrt())
-        self.notes.add(abroad=guess.abroad.square().sum(dim=2).mean().sqrt())
+        self.notes.add(
+            abroad=guess.abroad.square().sum(dim=2).mean().sqrt(), grain=guess.grain.square().sum(dim=1).mean().sqrt()
+        )
         return loss
 
     def step(self, rate: float) -> None:
@@ -248,6 +258,7 @@ def main() -> None:
     parser.add_argument("--mixed", type=float, default=0.6, help="share of the people who are crossed with others")
     parser.add_argument("--dropout", type=float, default=DROPOUT)
     parser.add_argument("--decay", type=float, default=0.1, help="of weights")
+    parser.add_argument("--dvector", type=float, default=Weights.dvector, help="weight of the d-vector's opinion")
     parser.add_argument("--judged", type=int, default=16, help="clips of a batch that DistillMOS hears")
     parser.add_argument("--random-texts", type=int, default=150)
     parser.add_argument("--longest", type=int, default=48, help="phonemes in a text")

@@ -1,6 +1,8 @@
-"""What training and measuring listen with: ERes2Net, CAM++, Resemblyzer and DistillMOS, frozen and batched.
+"""What training and measuring listen with, frozen and batched: ERes2Net, CAM++, VoiceFilter's d-vector, DistillMOS and
+Resemblyzer.
 
-    python -m cloning.judges pack ERES2NET_FOLDER campplus.pt RESEMBLYZER_FOLDER DISTILLMOS_FOLDER judges/
+    python -m cloning.judges pack ERES2NET_FOLDER campplus.pt embedder.int8.onnx RESEMBLYZER_FOLDER DISTILLMOS_FOLDER \
+        judges/
 
 collects their code and weights (fp16) in one folder. None of them is part of the product. Resemblyzer is never
 trained on.
@@ -11,11 +13,14 @@ import shutil
 import sys
 from pathlib import Path
 
+import onnx
 import torch
 import torch.nn.functional as F
+import torchaudio
+from onnx import numpy_helper
 from torch import Tensor, nn
 
-from cloning.sound import fbank
+from cloning.sound import RATE, fbank, level
 
 MOS_SAMPLES = 122_880
 """DistillMOS hears this many samples (7.68 s) at once."""
@@ -76,6 +81,61 @@ class Resemblyzer(nn.Module):
         return F.normalize(embedded.unflatten(0, windows.shape[:2]).mean(dim=1), dim=1)
 
 
+class DVector(nn.Module):
+    """VoiceFilter's LSTM. It is of another kind than the other two: it does not take the mean off the spectrum, and
+    hears windows of 0.8 s, of which the mean is taken."""
+
+    SIZE = 256
+    N_FFT, WINDOW, HOP, FRAMES, STEP = 512, 400, 160, 80, 40
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lstm = nn.LSTM(40, 768, 3, batch_first=True)
+        self.linear = nn.Linear(768, self.SIZE)
+        filters = torchaudio.functional.melscale_fbanks(
+            self.N_FFT // 2 + 1, 0.0, RATE / 2, 40, RATE, norm="slaney", mel_scale="slaney"
+        )
+        self.register_buffer("filters", filters, persistent=False)
+        self.register_buffer("window", torch.hann_window(self.WINDOW), persistent=False)
+
+    def forward(self, wave: Tensor) -> Tensor:
+        """16 kHz [B, samples] → unit embeddings [B, 256]"""
+        with torch.autocast(wave.device.type, enabled=False):
+            bins = torch.stft(level(wave), self.N_FFT, self.HOP, self.WINDOW, self.window, return_complex=True)
+            power = (bins.real.square() + bins.imag.square()).transpose(1, 2)
+            mel = torch.log10(power @ self.filters + 1e-6)
+            windows = mel.unfold(1, self.FRAMES, self.STEP).transpose(2, 3)
+            said = F.normalize(self.linear(self.lstm(windows.flatten(0, 1))[0][:, -1]), dim=1)
+        return F.normalize(said.unflatten(0, windows.shape[:2]).mean(dim=1), dim=1)
+
+    @staticmethod
+    def restored(path: Path) -> dict[str, Tensor]:
+        """The weights of its package's ONNX file, which has eight bits for each."""
+        graph = onnx.load(path).graph
+        stored = {tensor.name: torch.tensor(numpy_helper.to_array(tensor)) for tensor in graph.initializer}
+
+        def real(quantized: str) -> Tensor:
+            name = quantized.removesuffix("_quantized")
+            return (stored[quantized].float() - stored[f"{name}_zero_point"].float()) * stored[f"{name}_scale"]
+
+        def reordered(gates: Tensor) -> Tensor:
+            """From ONNX's input, output, forget, cell to torch's input, forget, cell, output."""
+            entry, output, forget, cell = gates.chunk(4)
+            return torch.cat([entry, forget, cell, output])
+
+        weights = {
+            "linear.weight": real("proj.linear_layer.weight_quantized").T,
+            "linear.bias": stored["proj.linear_layer.bias"],
+        }
+        for i, node in enumerate(node for node in graph.node if node.op_type == "DynamicQuantizeLSTM"):
+            from_below, from_before, biases = node.input[1:4]
+            weights[f"lstm.weight_ih_l{i}"] = reordered(real(from_below)[0].T)
+            weights[f"lstm.weight_hh_l{i}"] = reordered(real(from_before)[0].T)
+            both = stored[biases][0].chunk(2)
+            weights[f"lstm.bias_ih_l{i}"], weights[f"lstm.bias_hh_l{i}"] = map(reordered, both)
+        return weights
+
+
 class Networks(nn.Module):
     """The two speaker networks that the ear learns from."""
 
@@ -98,15 +158,17 @@ class Networks(nn.Module):
 
 
 class Judges(Networks):
-    """Also Resemblyzer and DistillMOS."""
+    """Also the d-vector, Resemblyzer and DistillMOS."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
         from distillmos.sqa import ConvTransformerSQAModel
 
+        self.dvector = _filled(DVector(), folder / "dvector.pt")
         self.resemblyzer = _filled(Resemblyzer(), folder / "resemblyzer.pt")
         self.distillmos = _filled(ConvTransformerSQAModel(load_weights=False), folder / "distillmos.pt")
         self.eval().requires_grad_(False)
+        self.dvector.train()  # cuDNN's LSTM gives no gradient otherwise; it has no dropout
 
     def naturalness(self, wave: Tensor) -> Tensor:
         """DistillMOS of the first 7.68 s of each clip. [B, samples] → [B]
@@ -129,7 +191,7 @@ def _halved(weights: dict[str, Tensor]) -> dict[str, Tensor]:
     return {k: v.half() if v.is_floating_point() else v for k, v in weights.items()}
 
 
-def pack(eres2net: Path, campplus: Path, resemblyzer: Path, distillmos: Path, folder: Path) -> None:
+def pack(eres2net: Path, campplus: Path, dvector: Path, resemblyzer: Path, distillmos: Path, folder: Path) -> None:
     import librosa
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -145,6 +207,7 @@ def pack(eres2net: Path, campplus: Path, resemblyzer: Path, distillmos: Path, fo
         )
     torch.save(_halved(torch.load(next(eres2net.glob("*.ckpt")), map_location="cpu")), folder / "eres2net.pt")
     torch.save(_halved(torch.load(campplus, map_location="cpu")), folder / "campplus.pt")
+    torch.save(_halved(DVector.restored(dvector)), folder / "dvector.pt")
     weights = torch.load(resemblyzer / "pretrained.pt", map_location="cpu", weights_only=False)["model_state"]
     kept = {k: v for k, v in weights.items() if k.startswith(("lstm", "linear"))}
     kept["filters"] = torch.tensor(librosa.filters.mel(sr=16000, n_fft=400, n_mels=40))
@@ -156,7 +219,7 @@ def pack(eres2net: Path, campplus: Path, resemblyzer: Path, distillmos: Path, fo
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("command", choices=["pack"])
-    for name in ("eres2net", "campplus", "resemblyzer", "distillmos", "folder"):
+    for name in ("eres2net", "campplus", "dvector", "resemblyzer", "distillmos", "folder"):
         parser.add_argument(name, type=Path)
     args = vars(parser.parse_args())
     del args["command"]

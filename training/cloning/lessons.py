@@ -10,7 +10,7 @@ from cloning.damage import damaged
 from cloning.ear import EMBEDDING, Ear, Heard
 from cloning.judges import Networks
 from cloning.mapper import inputs
-from cloning.shelf import Shelf, unit_halves
+from cloning.shelf import People, Shelf, unit_halves
 from cloning.sound import RATE, level, log_mel, pitch
 from cloning.speakers import Clip
 
@@ -22,8 +22,7 @@ class Lesson:
     """Who is to be spoken like."""
 
     inputs: Tensor  # [B, 387], as the mapper takes them
-    embedding: Tensor  # [B, 384]
-    log_pitch: Tensor  # [B]
+    people: People
 
     def mixed(self, share: float) -> "Lesson":
         """Some of the speakers crossed with others: there are many more people than recordings of them."""
@@ -32,14 +31,8 @@ class Lesson:
         part = 0.5 + 0.5 * torch.rand(count, 1, device=device)
         part = torch.where(torch.rand(count, 1, device=device) < share, part, 1.0)
 
-        def cross(x: Tensor) -> Tensor:
-            return part * x + (1 - part) * x[other]
-
-        return Lesson(
-            unit(cross(self.inputs)),
-            unit_halves(cross(self.embedding)),
-            cross(self.log_pitch[:, None]).squeeze(1),
-        )
+        inputs = part * self.inputs + (1 - part) * self.inputs[other]
+        return Lesson(unit(inputs), self.people.crossed(part, other))
 
 
 def unit(x: Tensor) -> Tensor:
@@ -93,7 +86,7 @@ class Errors:
 class Lessons:
     def __init__(self, shelf: Shelf) -> None:
         self.shelf = shelf
-        self.wanted, self.wanted_pitch = shelf.speakers()
+        self.people = shelf.speakers()
         self.recorded = shelf.recorded.nonzero().squeeze(1)
         self.spoken = (~shelf.recorded).nonzero().squeeze(1)
         clips = torch.bincount(shelf.speaker)[shelf.speaker[self.recorded]]
@@ -111,5 +104,4 @@ class Lessons:
         return told(self.shelf.embedding[clip], self.shelf.pitch[clip])
 
     def draw(self, clip: Tensor, errors: Errors) -> Lesson:
-        speaker = self.shelf.speaker[clip]
-        return Lesson(errors.added(self.truth(clip)), self.wanted[speaker], self.wanted_pitch[speaker])
+        return Lesson(errors.added(self.truth(clip)), self.people[self.shelf.speaker[clip]])

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from cloning.ear import EMBEDDING, Heard
 
-STYLE, LAYERS, AXES = 128, 11, 53
+STYLE, LAYERS, AXES, GRAIN = 128, 11, 53, 256
 STRAYING, STRAYING_ABROAD = 6, 4
 """So many of the layers, the last ones, have a timbre of their own, in English and in other languages. In the others,
 which decide how sounds are pronounced, that makes a voice hardly more like the person, and far more words misheard."""
@@ -25,6 +25,7 @@ class Guess:
     free: Tensor  # [B, 128]
     layers: Tensor  # [B, 6, 128]
     abroad: Tensor  # [B, 4, 128]: instead of those, in other languages than English
+    grain: Tensor  # [B, 256]: in the head's condition
 
 
 def inputs(heard: Heard, pitch: Tensor) -> Tensor:
@@ -55,8 +56,10 @@ class Mapper(nn.Module):
         self.norm = nn.GroupNorm(parts, width)
         self.axes = nn.Linear(width, AXES)
         self.free = nn.Linear(width, (1 + STRAYING + STRAYING_ABROAD) * STYLE)
-        nn.init.zeros_(self.free.weight)
-        nn.init.zeros_(self.free.bias)
+        self.grain = nn.Linear(width, GRAIN)
+        for layer in (self.free, self.grain):
+            nn.init.zeros_(layer.weight)
+            nn.init.zeros_(layer.bias)
 
     def forward(self, inputs: Tensor) -> Guess:
         x = self.entry(inputs)
@@ -65,7 +68,8 @@ class Mapper(nn.Module):
         x = self.norm(x)
         # Off the axes a small step is heard at once: these weights learn ten times slower.
         free = 0.1 * self.free(x).unflatten(1, (-1, STYLE))
-        return Guess(self.axes(x), free[:, 0], free[:, 1 : 1 + STRAYING], free[:, 1 + STRAYING :])
+        layers, abroad = free[:, 1 : 1 + STRAYING], free[:, 1 + STRAYING :]
+        return Guess(self.axes(x), free[:, 0], layers, abroad, 0.1 * self.grain(x))
 
 
 def mean(mappers: list[Mapper]) -> Mapper:
@@ -81,7 +85,7 @@ def side_by_side(mappers: list[Mapper]) -> Mapper:
     weights = {}
     for name in found.state_dict():
         values = [state[name] for state in states]
-        if name.startswith(("axes.", "free.")):
+        if name.startswith(("axes.", "free.", "grain.")):
             shares = [value / len(values) for value in values]
             weights[name] = torch.cat(shares, dim=1) if name.endswith("weight") else sum(shares)
         elif name.startswith("blocks.") and values[0].dim() == 2:

@@ -47,6 +47,7 @@ def bold(axes: Axes, count: int) -> Voice:
     voice = random_voice(axes, count)
     voice.layers = torch.randn_like(voice.layers) * 0.08
     voice.pitch_scale = torch.exp((torch.rand(count) - 0.5) * 0.8)
+    voice.grain = torch.randn_like(voice.grain) * 0.05
     return voice
 
 
@@ -66,8 +67,10 @@ def median(curve: np.ndarray) -> float:
 
 
 def parameters(voice: Voice) -> VoiceParameters:
-    timbre, melody, layers = (value[0].numpy() for value in (voice.timbre, voice.melody, voice.layers))
-    return VoiceParameters(timbre, melody, layers, float(voice.pitch_scale))
+    timbre, melody, layers, grain = (
+        value[0].numpy() for value in (voice.timbre, voice.melody, voice.layers, voice.grain)
+    )
+    return VoiceParameters(timbre, melody, layers, float(voice.pitch_scale), grain=grain)
 
 
 @torch.no_grad()
@@ -77,7 +80,7 @@ def compare(speech: Speech, engine: TurboEngine, ids: list[int], voice: Voice) -
     made = parameters(voice)
     phonemes = "".join(names[number] for number in ids)
     style = Voices(built_in()).sketch(made, Language.ENGLISH_US).style
-    utterance = Utterance(phonemes, style, layers=made.layers, pitch_scale=made.pitch_scale)
+    utterance = Utterance(phonemes, style, layers=made.layers, pitch_scale=made.pitch_scale, grain=made.grain)
     score = engine._front.score(utterance)
     sound = np.concatenate([chunk.samples for chunk in engine.synthesize(utterance)])
     spoken = speech(ids, voice)

@@ -9,9 +9,10 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from cloning.axes import Axes, Voice, plain
+from cloning.colour import colour
 from cloning.disguise import stretched, with_formants
 from cloning.ear import EMBEDDING
-from cloning.judges import Networks
+from cloning.judges import Judges
 from cloning.mapper import AXES, LAYERS, STYLE
 from cloning.sound import RATE, level, pitch
 from cloning.speakers import Clip
@@ -23,10 +24,35 @@ LONGEST = 10 * RATE
 
 
 @dataclass
+class People:
+    """What the voices of people are like: of those whom the mapper is to speak like."""
+
+    embedding: Tensor  # [people, 384]: ERes2Net's and CAM++'s, side by side
+    dvector: Tensor  # [people, 256]
+    colour: Tensor  # [people, 20]
+    log_pitch: Tensor  # [people]
+
+    def __getitem__(self, index: Tensor) -> "People":
+        return People(*(value[index] for value in vars(self).values()))
+
+    def crossed(self, part: Tensor, other: Tensor) -> "People":
+        """With the people `other`; they keep that part of their own. [people, 1], [people]"""
+        theirs = self[other]
+        embedding, dvector, colour = (
+            part * getattr(self, name) + (1 - part) * getattr(theirs, name)
+            for name in ("embedding", "dvector", "colour")
+        )
+        log_pitch = part[:, 0] * self.log_pitch + (1 - part[:, 0]) * theirs.log_pitch
+        return People(unit_halves(embedding), F.normalize(dvector, dim=1), colour, log_pitch)
+
+
+@dataclass
 class Shelf:
     """One row a clip; `speaker` numbers the people."""
 
     embedding: Tensor  # [clips, 384]
+    dvector: Tensor  # [clips, 256]
+    colour: Tensor  # [clips, 20]
     pitch: Tensor  # [clips, 3]
     speaker: Tensor  # [clips]
     axes: Tensor  # [clips, 53]; NaN where the clip is a recording
@@ -35,13 +61,17 @@ class Shelf:
     def recorded(self) -> Tensor:
         return self.axes[:, 0].isnan()
 
-    def speakers(self) -> tuple[Tensor, Tensor]:
-        """Mean embeddings and mean log pitch of each speaker."""
+    def speakers(self) -> People:
+        """The mean of each one's clips."""
+        embedding, dvector, colour = map(self._means, (self.embedding, self.dvector, self.colour))
+        log_pitch = self._means(self.pitch[:, :1])[:, 0]
+        return People(unit_halves(embedding), F.normalize(dvector, dim=1), colour, log_pitch)
+
+    def _means(self, values: Tensor) -> Tensor:
+        """[clips, n] → [speakers, n]"""
         count = int(self.speaker.max()) + 1
-        sums = torch.zeros(count, self.embedding.shape[1] + 1, device=self.embedding.device)
-        sums.index_add_(0, self.speaker, torch.cat([self.embedding, self.pitch[:, :1]], dim=1))
-        mean = sums / torch.bincount(self.speaker, minlength=count)[:, None].clamp(min=1)
-        return unit_halves(mean[:, :-1]), mean[:, -1]
+        sums = torch.zeros(count, values.shape[1], device=values.device).index_add_(0, self.speaker, values)
+        return sums / torch.bincount(self.speaker, minlength=count)[:, None].clamp(min=1)
 
 
 def unit_halves(embedding: Tensor) -> Tensor:
@@ -53,7 +83,7 @@ def unit_halves(embedding: Tensor) -> Tensor:
 class Filling:
     """A shelf while clips are put on it."""
 
-    networks: Networks
+    judges: Judges
     parts: dict[str, list[Tensor]] = field(default_factory=dict)
     speakers: int = 0
 
@@ -62,8 +92,8 @@ class Filling:
         """Clips of one length, [B, samples]."""
         wave = level(wave)
         with torch.autocast(wave.device.type, torch.bfloat16, enabled=wave.device.type == "cuda"):
-            embedding = self.networks.embedding(wave)
-        made = {"embedding": embedding, "pitch": pitch(wave), "speaker": speaker, "axes": axes}
+            said = {"embedding": self.judges.embedding(wave), "dvector": self.judges.dvector(wave)}
+        made = said | {"colour": colour(wave), "pitch": pitch(wave), "speaker": speaker, "axes": axes}
         self.speakers = max(self.speakers, int(speaker.max()) + 1)
         for name, value in made.items():
             self.parts.setdefault(name, []).append(value)

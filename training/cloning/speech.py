@@ -50,7 +50,7 @@ class Speech(nn.Module):
         text = self.kokoro.text_encoder(tokens)[:, :, index].expand(len(timbre), -1, -1)
         features = self.kokoro.decoder.features(text, f0, energy, layers[:, : LAYERS - 1])
         start = torch.zeros(len(timbre), dtype=torch.long, device=device)
-        wave = self.head(features, f0, cycles(f0), layers[:, -1], statistics(features), start)
+        wave = self.head(features, f0, cycles(f0), layers[:, -1], statistics(features), start, voice.grain)
         wave = torchaudio.functional.resample(wave, SAMPLE_RATE, RATE)
         return Spoken(wave, f0, tokens[0, index])
 

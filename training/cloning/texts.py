@@ -5,7 +5,7 @@ import random
 from dataclasses import dataclass
 from pathlib import Path
 
-SHARES = {"a": 6, "b": 1, "e": 2, "f": 2, "h": 1, "i": 1, "j": 1, "p": 2, "z": 1}
+SHARES = {"a": 6, "b": 1, "e": 3, "f": 3, "h": 1, "i": 1, "j": 1, "p": 2, "z": 1}
 """How often each language is spoken."""
 HELD_OUT = 20
 """Texts of each that training never speaks."""

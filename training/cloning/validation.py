@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from cloning.axes import LANGUAGES
+from cloning.colour import colour, coloured
 from cloning.encoder import Encoder
 from cloning.judges import Judges
 from cloning.lessons import told
@@ -29,6 +30,7 @@ class Scores:
 
     eres2net: float
     campplus: float
+    dvector: float
     resemblyzer: float
     identified: float
     naturalness: float
@@ -70,7 +72,7 @@ class Validation:
     ) -> None:
         self.judges, self.speech, self.listener, self.texts = judges, speech, listener, texts
         self.by_name: dict[str, Judge] = {
-            name: getattr(judges, name) for name in ("eres2net", "campplus", "resemblyzer")
+            name: getattr(judges, name) for name in ("eres2net", "campplus", "dvector", "resemblyzer")
         }
         waves: dict[str, list[Tensor]] = {}
         for clip in clips:
@@ -83,6 +85,7 @@ class Validation:
             for name, judge in self.by_name.items()
         }
         self.own = torch.cat([judges.embedding(wave) for wave in self.references])
+        self.colours = torch.cat([colour(wave) for wave in self.references])
         self.pitches = torch.cat([pitch(wave) for wave in self.references])
         self.rows: list[dict[str, float | str]] = []
         plain = {name: listener.plainly(speech, texts.held_out(name, self.PLAIN_TEXTS)) for name in LANGUAGES}
@@ -129,8 +132,9 @@ class Validation:
     def _listen(self, text: Text, guess: Guess) -> dict[str, Tensor]:
         """What is made of everybody's speech. [speakers] each"""
         found, spoken = {}, self._speak(text, guess)
+        wave = coloured(spoken.wave, self.colours)
         for name, judge in self.by_name.items():
-            mine = judge(spoken.wave)
+            mine = judge(wave)
             found[name] = self._likeness(name, mine)
             if name == "resemblyzer":
                 found["identified"] = self._identified(mine)

@@ -24,7 +24,7 @@ from svc.errors import EngineUnavailable
 from svc.text.language import Language
 
 NETWORK = "data/voice-encoder.onnx"
-NETWORK_SHA256 = "39323078e8801dd13eaef577cf93725eddaede44e135cecb3b5cea72c173c6c6"
+NETWORK_SHA256 = "ba4eca49610a6241867ca2757fdc0d4b4f214f7a0c5d4c0a6127bb2d53df80cf"
 
 Array = npt.NDArray[np.float32]
 
@@ -68,14 +68,15 @@ class VoiceEncoder:
         """The speaker of a mono clip; half a second is the least that can be heard, 10 to 20 s are best."""
         clip = _usual(samples, rate)
         pitch, mel = _pitch(clip), self._log_mel(clip)
-        timbre, layers, abroad, embedding = self._session.run(
-            ["timbre", "layers", "abroad", "embedding"], {"mel": mel[None], "pitch": pitch[None]}
+        timbre, layers, abroad, grain, embedding = self._session.run(
+            ["timbre", "layers", "abroad", "grain", "embedding"], {"mel": mel[None], "pitch": pitch[None]}
         )
         parameters = VoiceParameters(
             timbre=timbre.reshape(STYLE),
             melody=np.zeros(STYLE, dtype=np.float32),
             layers=layers.reshape(LAYERS, STYLE),
             abroad=abroad.reshape(LAYERS, STYLE),
+            grain=grain.reshape(-1),
             pitch_scale=float(np.clip(math.exp(pitch[0]) / MELODY_PITCH[Language.ENGLISH_US], *PITCH_SCALES)),
         )
         return Heard(parameters, embedding.reshape(-1), colour(mel))

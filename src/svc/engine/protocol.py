@@ -14,6 +14,8 @@ StyleTable = npt.NDArray[np.float32]
 
 PLAIN_LAYERS = np.zeros((11, 128), dtype=np.float32)
 """No layer strays: so speaks every voice that was not cloned."""
+PLAIN_GRAIN = np.zeros(256, dtype=np.float32)
+"""Nor has it any grain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,8 @@ class Utterance:
     """[11, 128]: how far the timbre of each of the decoder's ten norms, and of the vocoder, strays from the style's."""
     pitch_scale: float = 1.0
     """By which the melody's pitch is multiplied."""
+    grain: Samples = field(default_factory=lambda: PLAIN_GRAIN)
+    """[256]: what a voice has of its own in svc-turbo's vocoder, besides its timbre. Kokoro's knows nothing like it."""
 
 
 @dataclass(frozen=True, slots=True)

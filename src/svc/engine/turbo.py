@@ -24,7 +24,7 @@ from svc.errors import EngineUnavailable
 from svc.memory import give_back
 
 HEAD = "data/turbo-head.onnx"
-HEAD_SHA256 = "3957b653ec67bfedba79dbf5301751ec168f8b53ad7a78fc4aa8e0e4e06b10a7"
+HEAD_SHA256 = "0be22ca261efe3e3c85829e978eba1367c3d19fade46ea2e1ae20f6ee4577a81"
 
 
 class TurboEngine:
@@ -47,7 +47,7 @@ class TurboEngine:
 
     def synthesize(self, utterance: Utterance) -> Iterator[Chunk]:
         score = self._front.score(utterance)
-        whole = _Whole.of(score)
+        whole = _Whole.of(score, utterance.grain)
         for window in between_words(utterance.phonemes, score.starts):
             sound = self._sound(score, whole, window.start, window.end)
             yield Chunk(sound, score.timings(window.first, window.last))
@@ -64,6 +64,7 @@ class TurboEngine:
                 "style": score.timbre,
                 "stats": whole.statistics,
                 "position": np.array([low], dtype=np.int64),
+                "grain": whole.grain,
             },
         )
         samples: Samples = audio.reshape(-1)
@@ -78,12 +79,14 @@ class _Whole:
     """Of the fundamental at each frame, in cycles: neighbouring windows continue each other's wave."""
     statistics: Array
     """Mean and deviation of each feature, which the generator's norms go by."""
+    grain: Array
 
     @classmethod
-    def of(cls, score: Score) -> "_Whole":
+    def of(cls, score: Score, grain: Array) -> "_Whole":
         turns = np.cumsum(score.pitch.astype(np.float64) * SAMPLES_A_FRAME / SAMPLE_RATE, axis=1)
         moments = [score.features.mean(axis=2), score.features.std(axis=2)]
-        return cls((turns % 1.0).astype(np.float32), np.concatenate(moments, axis=1).astype(np.float32))
+        statistics = np.concatenate(moments, axis=1).astype(np.float32)
+        return cls((turns % 1.0).astype(np.float32), statistics, grain[None])
 
 
 def _head(integers: bool) -> onnx.ModelProto:
