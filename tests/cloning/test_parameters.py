@@ -10,6 +10,7 @@ import pytest
 
 from svc.cloning.colour import BANDS
 from svc.cloning.parameters import LAYERS, STYLE, VERSION, VoiceParameters
+from svc.delivery import VoiceSettings
 from svc.engine.fake import FakeEngine
 from svc.engine.protocol import PLAIN_GRAIN, Chunk, Utterance
 from svc.speech import Speech, SpeechRequest
@@ -110,7 +111,7 @@ def natives(language: Language) -> npt.NDArray[np.float32]:
 def test_elsewhere_it_speaks_more_as_they_do_there(language: Language) -> None:
     voice, there = some(), natives(language)
     assert np.allclose(voice.melody_in(language) - voice.melody, there[STYLE:], atol=1e-4)
-    count = 8 if language is Language.FRENCH else 7
+    count = 9 if language is Language.FRENCH else 7
     pronouncing, colouring = np.split(voice.layers_in(language) - voice.abroad, [count])
     assert np.allclose(colouring, 0.2 * voice.timbre, atol=1e-5)
     for native in voice.timbre + pronouncing:
@@ -141,6 +142,14 @@ def test_an_older_voice_has_no_grain() -> None:
     stored = some().to_json()
     del stored["grain"]
     assert not VoiceParameters.from_json(stored).grain.any()
+
+
+def test_less_similarity_takes_of_all_that_is_its_own(voices: Voices) -> None:
+    weaker, language = VoiceSettings(similarity_boost=0), Language.ENGLISH_US
+    voice = voices.sketch(some(), language)
+    assert np.allclose(weaker.layered(voice, language), 0.6 * some().layers, atol=1e-6)
+    assert np.allclose(weaker.grained(voice), 0.6 * some().grain, atol=1e-6)
+    assert np.allclose(weaker.coloured(voice), 0.6 * some().colour, atol=1e-6)
 
 
 def test_each_sentence_is_spoken_as_in_its_language(phonemizer: Phonemizer, voices: Voices) -> None:

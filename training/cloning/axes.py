@@ -32,7 +32,7 @@ LANGUAGES = {
 ENGLISH = "ab"
 MELODY_PITCH = {"a": 171, "b": 171, "e": 148, "f": 208, "h": 164, "i": 151, "j": 234, "p": 151, "z": 215}
 """At which the melody that clones have in a language is heard, in Hz: as in the product."""
-NATIVE, NATIVE_IN_FRENCH = 7, 8
+NATIVE, NATIVE_IN_FRENCH = 7, 9
 """So many layers, the first ones, have the timbre of those who speak the language, where it is not English."""
 BOLDER = 1.2
 """By which the others have more of the person's timbre there."""

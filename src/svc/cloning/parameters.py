@@ -36,9 +36,9 @@ MELODY_PITCH = {
 }
 """At which the melody that clones have in a language is heard, in Hz (the median of ten sentences)."""
 
-_NATIVE_LAYERS, _NATIVE_LAYERS_IN_FRENCH = 7, 8
-"""The first of the decoder's: elsewhere they have the timbre of those who speak the language. With seven, a French R is
-not understood."""
+_NATIVE_LAYERS, _NATIVE_LAYERS_IN_FRENCH = 7, 9
+"""The first of the decoder's: elsewhere they have the timbre of those who speak the language. With fewer than
+nine, a word in four is misheard in French."""
 _BOLDER = 1.2
 """By which the others, in which the person is left, have more of the person's timbre there."""
 
@@ -96,7 +96,8 @@ class VoiceParameters:
             return self.layers
         to_native = _accent(language)[:STYLE] - self.timbre
         to_native -= _women_to_men() * (_women_to_men() @ to_native)
-        layers, native = self.abroad.copy(), _NATIVE_LAYERS_IN_FRENCH if language is Language.FRENCH else _NATIVE_LAYERS
+        native = _NATIVE_LAYERS_IN_FRENCH if language is Language.FRENCH else _NATIVE_LAYERS
+        layers = self.abroad.copy()
         layers[:native] += to_native
         layers[native:] += np.float32(_BOLDER - 1) * self.timbre
         return layers
