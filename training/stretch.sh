@@ -30,9 +30,9 @@ hear() {
 
 speak() {
   setsid nohup $PYTHON -m cloning.imitation --front "$WORK/front.pt" --head "$WORK/turbo-head.onnx" \
-    --voices "$WORK/voices.pt" --corpus "$WORK/corpus.json" --judges "$WORK/judges" --speakers "$WORK/speakers.pt" \
-    --spoken "$WORK/$RUN-spoken.pt" --ear "$WORK/ear" --out "$WORK/$RUN" --until "$WORK/until" --spare 60 ${MAPPER:-} \
-    > "$WORK/$RUN.log" 2>&1 < /dev/null &
+    --voices "$WORK/voices.pt" --corpus "$WORK/corpus.json" --judges "$WORK/judges" --reader "$WORK/reader.pt" \
+    --speakers "$WORK/speakers.pt" --spoken "$WORK/$RUN-spoken.pt" --ear "$WORK/ear" --out "$WORK/$RUN" \
+    --until "$WORK/until" --spare 60 ${MAPPER:-} > "$WORK/$RUN.log" 2>&1 < /dev/null &
 }
 
 keep() {

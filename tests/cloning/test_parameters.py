@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pytest
 
 from svc.cloning.colour import BANDS
-from svc.cloning.parameters import LAYERS, STYLE, VERSION, VoiceParameters
+from svc.cloning.parameters import LAYERS, STYLE, VERSION, VoiceParameters, learned_accent
 from svc.delivery import VoiceSettings
 from svc.engine.fake import FakeEngine
 from svc.engine.protocol import PLAIN_GRAIN, Chunk, Utterance
@@ -111,13 +111,24 @@ def natives(language: Language) -> npt.NDArray[np.float32]:
 def test_elsewhere_it_speaks_more_as_they_do_there(language: Language) -> None:
     voice, there = some(), natives(language)
     assert np.allclose(voice.melody_in(language) - voice.melody, there[STYLE:], atol=1e-4)
-    count = 9 if language is Language.FRENCH else 7
-    pronouncing, colouring = np.split(voice.layers_in(language) - voice.abroad, [count])
-    assert np.allclose(colouring, 0.2 * voice.timbre, atol=1e-5)
+    count = 8 if language is Language.FRENCH else 7
+    learned = learned_accent(language)
+    pronouncing, colouring = np.split(voice.layers_in(language) - voice.abroad - learned, [count])
+    assert np.allclose(colouring, 0.5 * voice.timbre, atol=1e-5)
     for native in voice.timbre + pronouncing:
         along, aside = along_women_to_men(native - there[:STYLE])
         assert np.allclose(aside, 0, atol=1e-4)
         assert along == pytest.approx(along_women_to_men(voice.timbre - there[:STYLE])[0], abs=1e-3)
+
+
+@pytest.mark.parametrize("language", Language)
+def test_an_accent_is_learned_of_some_languages_in_the_last_layers(language: Language) -> None:
+    accent = learned_accent(language)
+    assert accent.shape == (LAYERS, STYLE)
+    assert not accent[:7].any()
+    learned = (Language.SPANISH, Language.FRENCH, Language.PORTUGUESE_BR)
+    assert accent[7:].any() == (language in learned)
+    assert np.abs(accent).max() < 1
 
 
 def along_women_to_men(timbre: npt.NDArray[np.float32]) -> tuple[float, npt.NDArray[np.float32]]:

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 import bank as banks
 import voices
-from cloning.mapper import AXES, GRAIN, LAYERS, STYLE, Guess
+from cloning.mapper import ACCENTED, AXES, GRAIN, LAYERS, STYLE, Guess
 
 STEREOTYPE_ROWS = slice(60, 120)
 """Rows of the style tables, by number of phonemes, that a voice's offset is read from."""
@@ -32,9 +32,9 @@ LANGUAGES = {
 ENGLISH = "ab"
 MELODY_PITCH = {"a": 171, "b": 171, "e": 148, "f": 208, "h": 164, "i": 151, "j": 234, "p": 151, "z": 215}
 """At which the melody that clones have in a language is heard, in Hz: as in the product."""
-NATIVE, NATIVE_IN_FRENCH = 7, 9
+NATIVE, NATIVE_IN_FRENCH = 7, 8
 """So many layers, the first ones, have the timbre of those who speak the language, where it is not English."""
-BOLDER = 1.2
+BOLDER = 1.5
 """By which the others have more of the person's timbre there."""
 
 
@@ -109,7 +109,11 @@ class Axes(nn.Module):
 
 def straying(guess: Guess, language: str) -> Tensor:
     """How far the last layers stray in a language. [B, last layers, 128]"""
-    return guess.layers if language in ENGLISH else guess.abroad
+    if language in ENGLISH:
+        return guess.layers
+    if language in ACCENTED:
+        return guess.abroad + guess.accents[:, ACCENTED.index(language)]
+    return guess.abroad
 
 
 def all_layers(straying: Tensor) -> Tensor:

@@ -18,7 +18,7 @@ def damaged(wave: Tensor, others: Tensor) -> Tensor:
     spoilt = _some(spoilt, equalise, 0.5)
     spoilt = _some(spoilt, lambda x: add_noise(x, others), 0.55)
     spoilt = _some(spoilt, clip, 0.15)
-    spoilt = _some(spoilt, telephone, 0.3)
+    spoilt = _some(spoilt, telephone, 0.4)
     spoilt = _some(spoilt, compress, 0.25)
     untouched = torch.rand(len(wave), 1, device=wave.device) < 0.25
     return torch.where(untouched, wave, spoilt)

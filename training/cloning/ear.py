@@ -2,11 +2,12 @@
 
 mel ─▶ maps of 80, 40, 20, 10 bands ─▶ three groups of layers at 50 Hz, each weighed by what goes on around it
     ─▶ mean, deviation ─▶ what CAM++ would say (192)
-    └▶ all maps' means and deviations ─▶ what ERes2Net would say (192)
+    ├▶ all maps' means and deviations ─▶ what ERes2Net would say (192)
+    └▶ those and the mel's own ─▶ what VoiceFilter's d-vector would be (256)
 
 A few hundred speakers are too few to learn from nothing what a voice is. So the ear has the shape of CAM++'s body,
-starts from its weights (`inherit`), and learns from there to hear through noise, rooms and codecs, and what ERes2Net
-would say.
+starts from its weights (`inherit`), and learns from there to hear through noise, rooms and codecs, and what the other
+two would say. ERes2Net and CAM++ tell people apart and are deaf to the colour of their voices; the d-vector is not.
 """
 
 from dataclasses import dataclass, fields
@@ -19,6 +20,7 @@ from cloning.sound import BANDS
 
 EMBEDDING = 192
 """Of ERes2Net and of CAM++ alike."""
+DVECTOR = 256
 PLACES = ("maps", "group 1", "group 2", "out")
 """Where the ear is compared with CAM++."""
 MAPS, FIRST, GROWTH, INNER = 32, 128, 32, 128
@@ -31,13 +33,25 @@ AROUND = 100
 @dataclass
 class Heard:
     eres2net: Tensor  # [B, 192], unit length
-    campplus: Tensor
+    campplus: Tensor  # [B, 192]
+    dvector: Tensor  # [B, 256]
 
     def float(self) -> "Heard":
         return Heard(*(getattr(self, f.name).float() for f in fields(self)))
 
+    @classmethod
+    def all(cls, several: list["Heard"]) -> "Heard":
+        """In one batch."""
+        return cls(*(torch.cat([getattr(each, f.name) for each in several]) for f in fields(cls)))
+
+    def likeness(self, other: "Heard") -> "Heard":
+        """Of each opinion to the other's, the mean of the batch."""
+        pairs = ((getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
+        return Heard(*((one * another).sum(dim=1).mean() for one, another in pairs))
+
     @property
     def embedding(self) -> Tensor:
+        """Who it is, as the product keeps it. [B, 384]"""
         return torch.cat([self.eres2net, self.campplus], dim=1)
 
 
@@ -143,30 +157,30 @@ class Body(nn.Module):
 
 
 class Reading(nn.Module):
-    """What ERes2Net would say, read off everything that CAM++'s body hears."""
+    """What another network would say, read off everything that CAM++'s body hears."""
 
     WIDTH = 512
 
-    def __init__(self, body: Body) -> None:
+    def __init__(self, last: int, everything: int, outputs: int) -> None:
         super().__init__()
-        self.direct = nn.Linear(EMBEDDING + 2 * body.channels, EMBEDDING)
-        self.norm = nn.LayerNorm(2 * sum(body.mapped))
-        self.narrow = nn.Linear(2 * sum(body.mapped), self.WIDTH)
-        self.more = nn.Linear(self.WIDTH, EMBEDDING)
+        self.direct = nn.Linear(last, outputs)
+        self.norm = nn.LayerNorm(everything)
+        self.narrow = nn.Linear(everything, self.WIDTH)
+        self.more = nn.Linear(self.WIDTH, outputs)
         nn.init.zeros_(self.more.weight)
         nn.init.zeros_(self.more.bias)
 
-    def forward(self, campplus: Tensor, found: Tensor, maps: list[Tensor]) -> Tensor:
-        everything = torch.cat([*(statistics(each) for each in maps[:-1]), found], dim=1)
-        more = self.more(F.gelu(self.narrow(self.norm(everything))))
-        return self.direct(torch.cat([campplus, found], dim=1)) + more
+    def forward(self, last: Tensor, everything: Tensor) -> Tensor:
+        return F.normalize(self.direct(last) + self.more(F.gelu(self.narrow(self.norm(everything)))), dim=1)
 
 
 class Ear(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.body = Body()
-        self.eres2net = Reading(self.body)
+        last, everything = EMBEDDING + 2 * self.body.channels, 2 * sum(self.body.mapped)
+        self.eres2net = Reading(last, everything, EMBEDDING)
+        self.dvector = Reading(last + 2 * BANDS, everything + 2 * BANDS, DVECTOR)
 
     def inherit(self, campplus: nn.Module) -> None:
         """Starts from CAM++."""
@@ -180,6 +194,12 @@ class Ear(nn.Module):
     def listen(self, mel: Tensor) -> tuple[Heard, dict[str, Tensor]]:
         """`mel` [B, T, 80] of a clip at the usual level. Also the maps at all `PLACES`."""
         campplus, found, maps = self.body(mel)
-        eres2net = self.eres2net(campplus, found, maps)
-        heard = Heard(F.normalize(eres2net, dim=1), F.normalize(campplus, dim=1))
+        last = torch.cat([campplus, found], dim=1)
+        everything = torch.cat([*(statistics(each) for each in maps[:-1]), found], dim=1)
+        spectrum = statistics(mel.transpose(1, 2) / 4 + 2)  # about as large as the others
+        heard = Heard(
+            self.eres2net(last, everything),
+            F.normalize(campplus, dim=1),
+            self.dvector(torch.cat([last, spectrum], dim=1), torch.cat([everything, spectrum], dim=1)),
+        )
         return heard, dict(zip(PLACES, maps, strict=True))

@@ -1,6 +1,6 @@
-"""Exports an encoder to ONNX and checks it against torch.
+"""Exports an encoder to ONNX and checks it against torch; what it says of whole languages goes to a file beside it.
 
-python -m cloning.export ear.pt mapper.pt voice-encoder.onnx
+python -m cloning.export ear.pt mapper.pt voice-encoder.onnx accents.npz
 """
 
 import argparse
@@ -14,9 +14,12 @@ from torch import Tensor, nn
 
 from cloning import encoder as encoders
 from cloning.axes import all_layers
+from cloning.mapper import ACCENTED, Mapper
 from cloning.sound import BANDS
 from export import halve
 
+LANGUAGES = {"e": "es", "f": "fr", "p": "pt-br"}
+"""Those that have an accent, by Kokoro's letters and as the product calls them."""
 OUTPUTS = ("timbre", "layers", "abroad", "grain", "embedding")
 
 
@@ -50,13 +53,23 @@ def export(model: Exported, path: Path) -> None:
     onnx.save(stored, path)
 
 
+def export_accents(mapper: Mapper, path: Path) -> None:
+    """[11, 128] for each language."""
+    names = [LANGUAGES[letter] for letter in ACCENTED]
+    layers = all_layers(mapper.accents.detach()).half().numpy()
+    np.savez_compressed(path, **dict(zip(names, layers, strict=True)))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("ear", type=Path)
     parser.add_argument("mapper", type=Path)
     parser.add_argument("onnx", type=Path)
+    parser.add_argument("accents", type=Path)
     args = parser.parse_args()
-    model = Exported(encoders.load(args.ear, args.mapper)).eval()
+    encoder = encoders.load(args.ear, args.mapper)
+    export_accents(encoder.mapper, args.accents)
+    model = Exported(encoder).eval()
     export(model, args.onnx)
     session = onnxruntime.InferenceSession(args.onnx)
     worst = 0.0

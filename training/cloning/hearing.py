@@ -2,10 +2,10 @@
 
     python -m cloning.hearing --judges judges --speakers speakers.pt --out ear --seconds 1500
 
-The ear starts as CAM++. Every clip is cut anew, disguised as somebody else and heard by ERes2Net and CAM++; the ear
-hears it spoilt, as uploads are, and is asked for CAM++'s inner maps and for what both say. Speech of random voices
-comes from `--spoken`, a file that the training of the mapper writes, as soon as it is there. `--out` gets ear.pt, the
-best of the weights' running means, from which `--resume` goes on.
+The ear starts as CAM++. Every clip is cut anew, disguised as somebody else and heard by the speaker networks; the ear
+hears it spoilt, as uploads are, and is asked for CAM++'s inner maps and for what all of them say. Speech of random
+voices comes from `--spoken`, a file that the training of the mapper writes, as soon as it is there. `--out` gets
+ear.pt, the best of the weights' running means, from which `--resume` goes on.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from cloning import encoder as encoders
 from cloning import speakers
 from cloning.clock import Clock, Notes, parts_of_time, say
 from cloning.damage import damaged
-from cloning.ear import Ear
+from cloning.ear import Ear, Heard
 from cloning.judges import Networks
 from cloning.lecture import Lecture, teach
 from cloning.sound import HOP, RATE, WINDOW, level, log_mel
@@ -36,7 +36,7 @@ LONGEST = 12 * RATE
 
 
 class Exam:
-    """How like the two networks an ear hears people it never learned from."""
+    """How like the networks an ear hears people it never learned from."""
 
     @torch.no_grad()
     def __init__(self, clips: list[Clip], networks: Networks, device: torch.device) -> None:
@@ -45,14 +45,12 @@ class Exam:
             if len(clip.wave) > len(longest.get(clip.speaker, "")):
                 longest[clip.speaker] = clip.wave
         self.waves = [level(wave[None, :LONGEST].to(device)) for wave in longest.values()]
-        self.wanted = torch.cat([networks.embedding(wave) for wave in self.waves])
+        self.wanted = Heard.all([networks.hear(wave) for wave in self.waves])
 
     @torch.no_grad()
-    def __call__(self, ear: Ear) -> tuple[float, float]:
-        heard = [ear(log_mel(wave)) for wave in self.waves]
-        own = torch.cat([each.embedding for each in heard])
-        eres2net, campplus = (own * self.wanted).unflatten(1, (2, -1)).sum(dim=2).mean(dim=0).tolist()
-        return eres2net, campplus
+    def __call__(self, ear: Ear) -> Heard:
+        """The likeness of each opinion."""
+        return Heard.all([ear(log_mel(wave)) for wave in self.waves]).likeness(self.wanted)
 
 
 class Hearing:
@@ -72,9 +70,16 @@ class Hearing:
         self.ear.inherit(self.networks.campplus.network)
         if args.resume:
             self.ear = encoders.load_ear(args.resume / "ear.pt")
-        self.ear.train().to(device, memory_format=torch.channels_last)
+        # An ear that was taken out of an exported file has its norms worked into its weights: they must not count anew.
+        self.ear.train(not args.resume).to(device, memory_format=torch.channels_last)
         self.average = copy.deepcopy(self.ear).requires_grad_(False).eval()
-        self.parts = ((self.ear.body, args.body_rate), (self.ear.eres2net, args.rate))
+        self.parts = (
+            (self.ear.body, args.body_rate),
+            (self.ear.eres2net, args.rate),
+            (self.ear.dvector, args.dvector_rate),
+        )
+        for part, rate in self.parts:
+            part.requires_grad_(rate > 0)
         groups = [{"params": list(part.parameters())} for part, _ in self.parts]
         self.optimiser = torch.optim.AdamW(groups, 0.0, weight_decay=0.02)
         self.steps = 0
@@ -97,8 +102,8 @@ class Hearing:
     def rounding(self) -> float:
         """How like the networks' embeddings in fp32 are those that are taught."""
         wave = self.recorded.crop(GROUPS, 4 * RATE)
-        alike = teach(self.networks, wave).embedding * self.networks.embedding(wave)
-        return float(alike.unflatten(1, (2, -1)).sum(dim=2).min())
+        alike = teach(self.networks, wave).heard.likeness(self.networks.hear(wave))
+        return min(map(float, vars(alike).values()))
 
     def step(self, rate: float) -> None:
         frames = random.choice(LENGTHS)
@@ -119,7 +124,7 @@ class Hearing:
         self.optimiser.step()
         self.steps += 1
         self._remember()
-        self.notes.add(e=marks.likeness_e, c=marks.likeness_c, **marks.unexplained)
+        self.notes.add(**vars(marks.likeness), **marks.unexplained)
         self.notes.add(mean=marks.confused["out"])
 
     @torch.no_grad()
@@ -133,8 +138,9 @@ class Hearing:
         """How good the ear is on people set apart, and all about it in words."""
         with torch.backends.cudnn.flags(enabled=True, benchmark=False, allow_tf32=True):
             results = {name: exam(self.average) for name, exam in self.exams.items()}
-        words = "  ".join(f"{name} E {e:.3f} C {c:.3f}" for name, (e, c) in results.items())
-        return sum(results["apart"]), words
+        scores = {name: {who: float(x) for who, x in vars(result).items()} for name, result in results.items()}
+        words = "  ".join(f"{name} {who} {x:.3f}" for name, score in scores.items() for who, x in score.items())
+        return sum(scores["apart"].values()), words
 
 
 def run(hearing: Hearing, args: argparse.Namespace) -> None:
@@ -173,6 +179,7 @@ def main() -> None:
     parts_of_time(parser)
     parser.add_argument("--batch", type=int, default=128, help="crops of 3 s in a step, half as many of 6 s")
     parser.add_argument("--rate", type=float, default=2e-3, help="of learning, for what ERes2Net would say")
+    parser.add_argument("--dvector-rate", type=float, default=2e-3, help="of learning, for the d-vector")
     parser.add_argument("--body-rate", type=float, default=4e-4, help="of learning, for what is inherited")
     parser.add_argument("--inner", type=float, default=1.0, help="weight of the inner maps")
     parser.add_argument("--steady", type=float, default=1.0, help="weight of the maps' means over time")

@@ -1,7 +1,7 @@
 """Trains the mapper until the time is up, beside the training of the ear.
 
     python -m cloning.imitation --front front.pt --head head.onnx --voices voices.pt --corpus corpus.json \
-        --judges judges --speakers speakers.pt --ear ear --out run --seconds 1300
+        --judges judges --reader reader.pt --speakers speakers.pt --ear ear --out run --seconds 1300
 
 A text is spoken with the guessed timbre, at the speaker's pitch, and the gradient of the speech's likeness to the
 speaker, its naturalness and its words flows back through our head and Kokoro's decoder. Those who hear the colour of a
@@ -28,6 +28,7 @@ import export
 import voices
 from cloning import encoder as encoders
 from cloning import listener as listeners
+from cloning import reader as readers
 from cloning import shelf as shelves
 from cloning import speakers
 from cloning.axes import ENGLISH, Axes, straying
@@ -38,9 +39,10 @@ from cloning.encoder import Encoder
 from cloning.judges import Judges
 from cloning.lessons import Errors, Lesson, Lessons
 from cloning.mapper import DROPOUT, Guess, Mapper
+from cloning.reader import Spelled
 from cloning.sound import RATE
-from cloning.speech import Speech, unpack
-from cloning.texts import Texts
+from cloning.speech import Speech, Spoken, unpack
+from cloning.texts import Text, Texts
 from cloning.validation import Validation
 
 EXCERPT = 3 * RATE
@@ -53,7 +55,8 @@ class Weights:
     naturalness: float = 0.25
     natural_enough: float = 4.6
     words: float = 0.5
-    words_abroad: float = 1.4
+    words_abroad: float = 1.0
+    reading: float = 0.3
     axes: float = 0.004
     free: float = 0.008
     layers: float = 0.01
@@ -70,14 +73,16 @@ def excerpt(wave: Tensor) -> Tensor:
 class Imitation:
     def __init__(self, args: argparse.Namespace, device: torch.device) -> None:
         self.args, self.device, self.notes = args, device, Notes()
-        self.weights = Weights(dvector=args.dvector)
+        self.weights = Weights(dvector=args.dvector, reading=args.reading)
         self.judges = Judges(args.judges).to(device)
         resumed = encoders.load(args.resume / "ear.pt", args.resume / "mapper.pt") if args.resume else None
         axes = Axes.measured(voices.unpack(args.voices))
         if resumed:
             axes.load_state_dict(resumed.axes.state_dict())
         self.speech = Speech(unpack(args.front), export.restore(args.head), axes).to(device)
-        self.texts = Texts(args.corpus, args.longest)
+        reader, spelled = readers.load(args.reader)
+        self.reader = reader.to(device)
+        self.texts = Texts(args.corpus, args.longest, spelled)
         training, held_back = speakers.load(args.speakers)
         training = training[: args.clips]
         self.lessons = Lessons(self._shelf(training))
@@ -86,7 +91,7 @@ class Imitation:
             self.speech, self.texts, args.listener_seconds, args.listener_texts, args.listener_voices
         )
         self.validation = Validation(
-            held_back, self.judges, self.speech, self.listener, self.texts, device, args.validated
+            held_back, self.judges, self.speech, self.listener, self.reader, self.texts, device, args.validated
         )
         say(f"phonemes understood of built-in voices: {self.validation.plainly}")
         self.errors = Errors(speakers.apart(training)[0], self.judges, device)
@@ -125,18 +130,16 @@ class Imitation:
     def unlikeness(self, guess: Guess, lesson: Lesson, judge_naturalness: bool) -> Tensor:
         """Speaks like the lesson's speakers, and tells how unlike them it was."""
         weights, text, people = self.weights, self.texts.draw(), lesson.people
-        words = weights.words if text.language in ENGLISH else weights.words_abroad
         spoken = self.speech(text.ids, self.speech.axes.voice(guess, people.log_pitch, text.language))
         wave, part = spoken.wave, excerpt(spoken.wave)
         likeness_e = (self.judges.eres2net(part) * people.embedding[:, :EMBEDDING]).sum(dim=1)
         likeness_c = (self.judges.campplus(part) * people.embedding[:, EMBEDDING:]).sum(dim=1)
         likeness_d = (self.judges.dvector(coloured(part, people.colour)) * people.dvector).sum(dim=1)
-        misheard, right = self.listener(wave, spoken.symbols[None])
         loss = (
             -likeness_e
             - weights.campplus * likeness_c
             - weights.dvector * likeness_d
-            + words * F.relu(misheard - self.validation.plain_loss[text.language])
+            + self.unclearness(spoken, text)
             + self.modesty(guess, text.language)
         ).mean()
         if judge_naturalness:
@@ -144,14 +147,32 @@ class Imitation:
             loss = loss + 2 * weights.naturalness * F.relu(weights.natural_enough - natural).mean()
             self.notes.add(mos=natural.mean())
         if text.language in ENGLISH:
-            self.notes.add(e=likeness_e.mean(), c=likeness_c.mean(), d=likeness_d.mean(), words=right.mean())
+            self.notes.add(e=likeness_e.mean(), c=likeness_c.mean(), d=likeness_d.mean())
         else:
-            self.notes.add(e_abroad=likeness_e.mean(), d_abroad=likeness_d.mean(), words_abroad=right.mean())
+            self.notes.add(e_abroad=likeness_e.mean(), d_abroad=likeness_d.mean())
         self.notes.add(axes=guess.axes.square().mean().sqrt(), layers=guess.layers.square().sum(dim=2).mean().sqrt())
         self.notes.add(
             abroad=guess.abroad.square().sum(dim=2).mean().sqrt(), grain=guess.grain.square().sum(dim=1).mean().sqrt()
         )
+        self.notes.add(accents=guess.accents.square().sum(dim=3).mean().sqrt())
         return loss
+
+    def unclearness(self, spoken: Spoken, text: Text) -> Tensor:
+        """How badly the words are understood, beside built-in voices', and read, where they are spelled. [B]"""
+        weights, language = self.weights, text.language
+        misheard, right = self.listener(spoken.wave, spoken.symbols[None])
+        unclear = F.relu(misheard - self.validation.plain_loss[language])
+        if language in ENGLISH:
+            self.notes.add(words=right.mean())
+            return weights.words * unclear
+        self.notes.add(words_abroad=right.mean())
+        if not isinstance(text, Spelled):
+            return weights.words_abroad * unclear
+        some = torch.randperm(len(spoken.wave), device=self.device)[: self.args.read]
+        misread, read = self.reader(spoken.wave[some], torch.tensor(text.tokens, device=self.device), language)
+        self.notes.add(**{f"read_{language}": read.mean()})
+        reading = 2 * weights.reading if language == "f" else weights.reading  # French is the hardest to understand
+        return weights.words_abroad * unclear + reading * misread.mean()
 
     def step(self, rate: float) -> None:
         clip = self.lessons.pick(self.args.batch, self.args.recorded)
@@ -192,7 +213,7 @@ class Imitation:
             return
         self.ear_time = path.stat().st_mtime
         self.average.ear = encoders.load_ear(path).to(self.device).requires_grad_(False)
-        say(f"a new ear: {self.errors.measure(self.average.ear):.3f} like ERes2Net on people set apart")
+        say(f"a new ear: {self.errors.measure(self.average.ear)} like the networks on people set apart")
 
     @torch.no_grad()
     def clones(self, count: int) -> dict[str, Tensor]:
@@ -243,7 +264,7 @@ def run(imitation: Imitation, args: argparse.Namespace) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name in ("front", "head", "voices", "corpus", "judges", "speakers", "ear", "out"):
+    for name in ("front", "head", "voices", "corpus", "judges", "reader", "speakers", "ear", "out"):
         parser.add_argument(f"--{name}", type=Path, required=True)
     parser.add_argument("--spoken", type=Path, help="where to write the random voices' speech, for the ear")
     parser.add_argument("--resume", type=Path, help="a folder with ear.pt and mapper.pt")
@@ -259,7 +280,9 @@ def main() -> None:
     parser.add_argument("--dropout", type=float, default=DROPOUT)
     parser.add_argument("--decay", type=float, default=0.1, help="of weights")
     parser.add_argument("--dvector", type=float, default=Weights.dvector, help="weight of the d-vector's opinion")
+    parser.add_argument("--reading", type=float, default=Weights.reading, help="weight of reading; twice in French")
     parser.add_argument("--judged", type=int, default=16, help="clips of a batch that DistillMOS hears")
+    parser.add_argument("--read", type=int, default=32, help="clips of a batch that the reader reads")
     parser.add_argument("--random-texts", type=int, default=150)
     parser.add_argument("--longest", type=int, default=48, help="phonemes in a text")
     parser.add_argument("--clips", type=int, default=None, help="only so many recordings")

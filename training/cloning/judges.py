@@ -20,6 +20,7 @@ import torchaudio
 from onnx import numpy_helper
 from torch import Tensor, nn
 
+from cloning.ear import DVECTOR, Heard
 from cloning.sound import RATE, fbank, level
 
 MOS_SAMPLES = 122_880
@@ -85,13 +86,12 @@ class DVector(nn.Module):
     """VoiceFilter's LSTM. It is of another kind than the other two: it does not take the mean off the spectrum, and
     hears windows of 0.8 s, of which the mean is taken."""
 
-    SIZE = 256
     N_FFT, WINDOW, HOP, FRAMES, STEP = 512, 400, 160, 80, 40
 
     def __init__(self) -> None:
         super().__init__()
         self.lstm = nn.LSTM(40, 768, 3, batch_first=True)
-        self.linear = nn.Linear(768, self.SIZE)
+        self.linear = nn.Linear(768, DVECTOR)
         filters = torchaudio.functional.melscale_fbanks(
             self.N_FFT // 2 + 1, 0.0, RATE / 2, 40, RATE, norm="slaney", mel_scale="slaney"
         )
@@ -137,7 +137,7 @@ class DVector(nn.Module):
 
 
 class Networks(nn.Module):
-    """The two speaker networks that the ear learns from."""
+    """The speaker networks that the ear learns from."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__()
@@ -150,21 +150,21 @@ class Networks(nn.Module):
         layers = campplus.xvector
         self.eres2net = Speaker(eres2net, [])
         self.campplus = Speaker(campplus, [campplus.head, layers.transit1, layers.transit2, layers.out_nonlinear])
+        self.dvector = _filled(DVector(), folder / "dvector.pt")
         self.eval().requires_grad_(False)
 
-    def embedding(self, wave: Tensor) -> Tensor:
-        """Both embeddings side by side. [B, samples] → [B, 384]"""
-        return torch.cat([self.eres2net(wave), self.campplus(wave)], dim=1)
+    def hear(self, wave: Tensor) -> Heard:
+        """As a perfect ear would. [B, samples]"""
+        return Heard(self.eres2net(wave), self.campplus(wave), self.dvector(wave))
 
 
 class Judges(Networks):
-    """Also the d-vector, Resemblyzer and DistillMOS."""
+    """Also Resemblyzer and DistillMOS."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
         from distillmos.sqa import ConvTransformerSQAModel
 
-        self.dvector = _filled(DVector(), folder / "dvector.pt")
         self.resemblyzer = _filled(Resemblyzer(), folder / "resemblyzer.pt")
         self.distillmos = _filled(ConvTransformerSQAModel(load_weights=False), folder / "distillmos.pt")
         self.eval().requires_grad_(False)

@@ -1,4 +1,4 @@
-"""What the ear is taught: the maps inside CAM++, and what CAM++ and ERes2Net say of a clip.
+"""What the ear is taught: the maps inside CAM++, and what the speaker networks say of a clip.
 
 A clip has one embedding but thousands of inner values a second. They are about sounds, not about people: an ear that
 gets them right through noise hears new people right. Most of what the values tell is what is said, though. Who says it
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from cloning.ear import EMBEDDING, PLACES, Heard
+from cloning.ear import PLACES, Heard
 from cloning.judges import Networks
 
 
@@ -18,23 +18,23 @@ from cloning.judges import Networks
 class Taught:
     """The networks' account of a clip."""
 
-    embedding: Tensor  # [B, 384]
+    heard: Heard
     maps: dict[str, Tensor]
 
 
 @torch.no_grad()
 def teach(networks: Networks, wave: Tensor) -> Taught:
-    """Both networks' account of 16 kHz clips, in bf16 where there is a card: of each map 1 % is noise then."""
+    """The networks' account of 16 kHz clips, in bf16 where there is a card: of each map 1 % is noise then."""
     with torch.autocast(wave.device.type, torch.bfloat16, enabled=wave.device.type == "cuda"):
         eres2net = networks.eres2net(wave)
         campplus, maps = networks.campplus.with_maps(wave)
-    return Taught(torch.cat([eres2net, campplus], dim=1), dict(zip(PLACES, maps, strict=True)))
+    return Taught(Heard(eres2net, campplus, networks.dvector(wave)), dict(zip(PLACES, maps, strict=True)))
 
 
 @dataclass
 class Marks:
-    likeness_e: Tensor
-    likeness_c: Tensor
+    likeness: Heard
+    """To what each network says, the mean of the clips."""
     unexplained: dict[str, Tensor]
     """The share of each map's variance that the ear does not predict."""
     confused: dict[str, Tensor]
@@ -42,7 +42,8 @@ class Marks:
 
     def loss(self, inner: float, steady: float) -> Tensor:
         unexplained, confused = (torch.stack(list(each.values())).mean() for each in (self.unexplained, self.confused))
-        return 4 * (1 - self.likeness_e) + 1 - self.likeness_c + inner * unexplained + steady * confused
+        unlike = 4 * (1 - self.likeness.eres2net) + 1 - self.likeness.campplus + 4 * (1 - self.likeness.dvector)
+        return unlike + inner * unexplained + steady * confused
 
 
 class Lecture:
@@ -61,5 +62,4 @@ class Lecture:
             off = maps[place].float() - wanted.float()
             unexplained[place] = (off / self._scale[place][:, None]).clamp(-8, 8).square().mean()
             confused[place] = (off.mean(dim=2) / self._spread[place]).clamp(-8, 8).square().mean()
-        likeness = (heard.embedding * taught.embedding).unflatten(1, (2, EMBEDDING)).sum(dim=2).mean(dim=0)
-        return Marks(likeness[0], likeness[1], unexplained, confused)
+        return Marks(heard.likeness(taught.heard), unexplained, confused)

@@ -4,24 +4,26 @@ import math
 from dataclasses import dataclass
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from cloning.damage import damaged
-from cloning.ear import EMBEDDING, Ear, Heard
+from cloning.ear import DVECTOR, EMBEDDING, Ear, Heard
 from cloning.judges import Networks
-from cloning.mapper import inputs
-from cloning.shelf import People, Shelf, unit_halves
+from cloning.mapper import PITCH, inputs
+from cloning.shelf import People, Shelf
 from cloning.sound import RATE, level, log_mel, pitch
 from cloning.speakers import Clip
 
-BOTH = 2 * EMBEDDING
+PARTS = (EMBEDDING, EMBEDDING, PITCH, DVECTOR)
+"""Of the mapper's inputs: ERes2Net's, CAM++'s, the pitch, the d-vector."""
 
 
 @dataclass
 class Lesson:
     """Who is to be spoken like."""
 
-    inputs: Tensor  # [B, 387], as the mapper takes them
+    inputs: Tensor  # [B, 643], as the mapper takes them
     people: People
 
     def mixed(self, share: float) -> "Lesson":
@@ -37,13 +39,9 @@ class Lesson:
 
 def unit(x: Tensor) -> Tensor:
     """The mapper's inputs with embeddings of the right length."""
-    return torch.cat([unit_halves(x[:, :BOTH]) * math.sqrt(EMBEDDING), x[:, BOTH:]], dim=1)
-
-
-def told(embedding: Tensor, measured: Tensor) -> Tensor:
-    """The mapper's inputs as the networks themselves would give them."""
-    eres2net, campplus = embedding.chunk(2, dim=1)
-    return inputs(Heard(eres2net, campplus), measured)
+    eres2net, campplus, measured, dvector = x.split(PARTS, dim=1)
+    heard = Heard(*(F.normalize(each, dim=1) * math.sqrt(each.shape[1]) for each in (eres2net, campplus, dvector)))
+    return torch.cat([heard.eres2net, heard.campplus, measured, heard.dvector], dim=1)
 
 
 class Errors:
@@ -59,24 +57,24 @@ class Errors:
     def __init__(self, clips: list[Clip], networks: Networks, device: torch.device) -> None:
         waves = [clip.wave.repeat(-(-self.SAMPLES // len(clip.wave)))[: self.SAMPLES] for clip in clips]
         self.wave = level(torch.stack(waves).to(device))
-        embedding = torch.cat([networks.embedding(part) for part in self.wave.split(32)])
-        self.truth = told(embedding, pitch(self.wave))
+        heard = Heard.all([networks.hear(part) for part in self.wave.split(32)])
+        self.truth = inputs(heard, pitch(self.wave))
         self.share, self.residual = torch.ones(()), torch.zeros_like(self.truth[:1])
 
     @torch.no_grad()
-    def measure(self, ear: Ear) -> float:
-        """Of a new ear. Returns its likeness to ERes2Net on these clips."""
+    def measure(self, ear: Ear) -> str:
+        """Of a new ear. Returns its likeness to each network on these clips."""
         heard = []
         for i in range(self.ROUNDS):
             for part in self.wave.split(32):
                 wave = level(damaged(part, part.roll(1, dims=0))) if i == 0 else part
                 heard.append(inputs(ear(log_mel(wave)), pitch(wave)))
         found, truth = torch.cat(heard), self.truth.repeat(self.ROUNDS, 1)
-        likeness = (found * truth)[:, :BOTH].unflatten(1, (2, EMBEDDING)).mean(dim=(0, 2))
-        share = torch.ones(found.shape[1], device=found.device)
-        share[:EMBEDDING], share[EMBEDDING:BOTH] = likeness[0], likeness[1]
-        self.share, self.residual = share, found - share * truth
-        return float(likeness[0])
+        eres2net, campplus, _, dvector = (part.mean() for part in (found * truth).split(PARTS, dim=1))
+        likeness = torch.stack([eres2net, campplus, torch.ones_like(dvector), dvector])
+        self.share = likeness.repeat_interleave(torch.tensor(PARTS, device=found.device))
+        self.residual = found - self.share * truth
+        return ", ".join(f"{float(each):.3f}" for each in (eres2net, campplus, dvector))
 
     def added(self, truth: Tensor) -> Tensor:
         drawn = self.residual[torch.randint(len(self.residual), (len(truth),), device=truth.device)]
@@ -101,7 +99,8 @@ class Lessons:
 
     def truth(self, clip: Tensor) -> Tensor:
         """The mapper's inputs without errors."""
-        return told(self.shelf.embedding[clip], self.shelf.pitch[clip])
+        eres2net, campplus = self.shelf.embedding[clip].chunk(2, dim=1)
+        return inputs(Heard(eres2net, campplus, self.shelf.dvector[clip]), self.shelf.pitch[clip])
 
     def draw(self, clip: Tensor, errors: Errors) -> Lesson:
         return Lesson(errors.added(self.truth(clip)), self.people[self.shelf.speaker[clip]])

@@ -6,14 +6,17 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from cloning.ear import EMBEDDING, Heard
+from cloning.ear import DVECTOR, EMBEDDING, Heard
 
 STYLE, LAYERS, AXES, GRAIN = 128, 11, 53, 256
 STRAYING, STRAYING_ABROAD = 6, 4
 """So many of the layers, the last ones, have a timbre of their own, in English and in other languages. In the others,
 which decide how sounds are pronounced, that makes a voice hardly more like the person, and far more words misheard."""
+ACCENTED = "efp"
+"""Spanish, French and Portuguese, by Kokoro's letters: there something is added to those layers that is the same for
+everybody."""
 PITCH = 3
-INPUTS = 2 * EMBEDDING + PITCH
+INPUTS = 2 * EMBEDDING + PITCH + DVECTOR
 WIDTH, BLOCKS, DROPOUT = 512, 3, 0.2
 
 
@@ -26,14 +29,16 @@ class Guess:
     layers: Tensor  # [B, 6, 128]
     abroad: Tensor  # [B, 4, 128]: instead of those, in other languages than English
     grain: Tensor  # [B, 256]: in the head's condition
+    accents: Tensor  # [B, 3, 4, 128]: the same for everybody, in each of the languages `ACCENTED`
 
 
 def inputs(heard: Heard, pitch: Tensor) -> Tensor:
-    """All that a voice is made from, in one vector, so that two of them can be mixed. [B, 387]"""
+    """All that a voice is made from, in one vector, so that two of them can be mixed. [B, 643]"""
     scale = math.sqrt(EMBEDDING)
     log_pitch, spread, share = pitch.unbind(1)
     curves = torch.stack([(log_pitch - 5.1) * 3, spread * 5, share], dim=1)
-    return torch.cat([heard.eres2net * scale, heard.campplus * scale, curves], dim=1)
+    dvector = heard.dvector * math.sqrt(DVECTOR)
+    return torch.cat([heard.eres2net * scale, heard.campplus * scale, curves, dvector], dim=1)
 
 
 class Mapper(nn.Module):
@@ -60,6 +65,7 @@ class Mapper(nn.Module):
         for layer in (self.free, self.grain):
             nn.init.zeros_(layer.weight)
             nn.init.zeros_(layer.bias)
+        self.accents = nn.Parameter(torch.zeros(len(ACCENTED), STRAYING_ABROAD, STYLE))
 
     def forward(self, inputs: Tensor) -> Guess:
         x = self.entry(inputs)
@@ -69,7 +75,8 @@ class Mapper(nn.Module):
         # Off the axes a small step is heard at once: these weights learn ten times slower.
         free = 0.1 * self.free(x).unflatten(1, (-1, STYLE))
         layers, abroad = free[:, 1 : 1 + STRAYING], free[:, 1 + STRAYING :]
-        return Guess(self.axes(x), free[:, 0], layers, abroad, 0.1 * self.grain(x))
+        accents = self.accents.expand(len(x), -1, -1, -1)
+        return Guess(self.axes(x), free[:, 0], layers, abroad, 0.1 * self.grain(x), accents)
 
 
 def mean(mappers: list[Mapper]) -> Mapper:
@@ -85,7 +92,9 @@ def side_by_side(mappers: list[Mapper]) -> Mapper:
     weights = {}
     for name in found.state_dict():
         values = [state[name] for state in states]
-        if name.startswith(("axes.", "free.", "grain.")):
+        if name == "accents":
+            weights[name] = sum(values) / len(values)
+        elif name.startswith(("axes.", "free.", "grain.")):
             shares = [value / len(values) for value in values]
             weights[name] = torch.cat(shares, dim=1) if name.endswith("weight") else sum(shares)
         elif name.startswith("blocks.") and values[0].dim() == 2:

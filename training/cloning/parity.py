@@ -27,7 +27,7 @@ from cloning.speech import Speech, unpack
 
 try:
     import soxr
-    from svc.cloning.parameters import VoiceParameters
+    from svc.cloning.parameters import VoiceParameters, learned_accent
     from svc.engine.alphabet import SYMBOLS
     from svc.engine.front import SAMPLES_A_FRAME
     from svc.engine.protocol import Utterance
@@ -99,7 +99,8 @@ def abroad(axes: Axes) -> float:
     made = replace(parameters(voice), melody=np.zeros(STYLE, np.float32), abroad=voice.layers[0].numpy())
     for letter, language in {each.key[0]: each.language for each in built_in() if not each.language.english}.items():
         accented = axes.accented(voice, letter)
-        differences.append(np.abs(accented.layers[0].numpy() - made.layers_in(language)).max())
+        layers = accented.layers[0].numpy() + learned_accent(language)
+        differences.append(np.abs(layers - made.layers_in(language)).max())
         differences.append(np.abs(accented.melody[0].numpy() - made.melody_in(language)).max())
     return float(max(differences))
 

@@ -1,6 +1,8 @@
 """Takes an exported encoder apart again, into the two files that training goes on from.
 
-python -m cloning.restore ../src/svc/data/voice-encoder.onnx FOLDER      # writes FOLDER/ear.pt and FOLDER/mapper.pt
+    python -m cloning.restore ../src/svc/data/voice-encoder.onnx ../src/svc/data/accents.npz FOLDER
+
+writes FOLDER/ear.pt and FOLDER/mapper.pt.
 """
 
 import argparse
@@ -16,7 +18,8 @@ from cloning import encoder as encoders
 from cloning.axes import Axes
 from cloning.ear import Ear
 from cloning.encoder import Encoder
-from cloning.mapper import WIDTH, Mapper
+from cloning.export import LANGUAGES
+from cloning.mapper import ACCENTED, STRAYING_ABROAD, WIDTH, Mapper
 
 NORM_OF = {
     "stem": "stem_norm",
@@ -31,8 +34,8 @@ NORM_OF = {
 """The norms of the ear that the exporter works into the convolutions before them."""
 
 
-def restore(path: Path) -> Encoder:
-    """The torch encoder of an exported file."""
+def restore(path: Path, accents: Path) -> Encoder:
+    """The torch encoder of exported files."""
     graph = onnx.load(path).graph
     tensors = {tensor.name.removesuffix(".half"): numpy_helper.to_array(tensor) for tensor in graph.initializer}
     stored = {name: torch.tensor(array.astype(np.float32)) for name, array in tensors.items()}
@@ -43,6 +46,9 @@ def restore(path: Path) -> Encoder:
             owner = _owner(node.name).removeprefix("encoder.")
             weights[f"{owner}.weight"] = stored[node.input[1]]
             weights |= _only_adds(encoder, _norm_after(owner), stored[node.input[2]])
+    by_language = np.load(accents)
+    straying = np.stack([by_language[LANGUAGES[letter]] for letter in ACCENTED])[:, -STRAYING_ABROAD:]
+    weights["mapper.accents"] = torch.tensor(straying.astype(np.float32))
     missing, _ = encoder.load_state_dict(weights, strict=False)
     assert all(name.endswith("num_batches_tracked") for name in missing), missing
     return encoder.eval()
@@ -72,10 +78,11 @@ def _only_adds(encoder: nn.Module, norm: str, bias: Tensor) -> dict[str, Tensor]
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("onnx", type=Path)
+    parser.add_argument("accents", type=Path)
     parser.add_argument("folder", type=Path)
     args = parser.parse_args()
     args.folder.mkdir(parents=True, exist_ok=True)
-    encoder = restore(args.onnx)
+    encoder = restore(args.onnx, args.accents)
     encoders.save_ear(encoder.ear, args.folder / "ear.pt")
     encoders.save_mapper(encoder, args.folder / "mapper.pt")
 

@@ -92,7 +92,8 @@ class Filling:
         """Clips of one length, [B, samples]."""
         wave = level(wave)
         with torch.autocast(wave.device.type, torch.bfloat16, enabled=wave.device.type == "cuda"):
-            said = {"embedding": self.judges.embedding(wave), "dvector": self.judges.dvector(wave)}
+            heard = self.judges.hear(wave)
+        said = {"embedding": heard.embedding, "dvector": heard.dvector}
         made = said | {"colour": colour(wave), "pitch": pitch(wave), "speaker": speaker, "axes": axes}
         self.speakers = max(self.speakers, int(speaker.max()) + 1)
         for name, value in made.items():

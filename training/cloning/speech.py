@@ -12,6 +12,7 @@ import torchaudio
 from torch import Tensor, nn
 
 from cloning.axes import Axes, Voice
+from cloning.eight_bits import packed, unpacked
 from cloning.mapper import LAYERS, STYLE
 from cloning.sound import RATE
 from head import Head, cycles, statistics
@@ -56,28 +57,14 @@ class Speech(nn.Module):
 
 
 def pack(source: Path, output: Path) -> None:
-    """Eight bits a weight, with a scale a row; vectors in fp16. The generator stays behind."""
-    packed = {}
-    for name, value in torch.load(source, map_location="cpu").items():
-        if name.startswith("decoder.generator"):
-            continue
-        value = value.float()
-        if value.dim() > 1:
-            scale = value.flatten(1).abs().amax(dim=1).clamp(min=1e-8) / 127
-            rows = torch.round(value.flatten(1) / scale[:, None]).to(torch.int8)
-            packed[name] = (rows, scale, list(value.shape))
-        else:
-            packed[name] = (value.half(), None, list(value.shape))
-    torch.save(packed, output)
+    """The generator stays behind."""
+    weights = torch.load(source, map_location="cpu")
+    torch.save(packed({name: x for name, x in weights.items() if not name.startswith("decoder.generator")}), output)
 
 
 def unpack(path: Path) -> Kokoro:
-    weights = {
-        name: (rows.float() if scale is None else rows.float() * scale[:, None]).view(shape)
-        for name, (rows, scale, shape) in torch.load(path).items()
-    }
     kokoro = Kokoro()
-    missing, unexpected = kokoro.load_state_dict(weights, strict=False)
+    missing, unexpected = kokoro.load_state_dict(unpacked(torch.load(path)), strict=False)
     assert not unexpected
     assert all(name.startswith("decoder.generator") for name in missing)
     kokoro.decoder.generator = nn.Identity()

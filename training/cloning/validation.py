@@ -11,11 +11,12 @@ from torch import Tensor
 
 from cloning.axes import LANGUAGES
 from cloning.colour import colour, coloured
+from cloning.ear import Heard
 from cloning.encoder import Encoder
 from cloning.judges import Judges
-from cloning.lessons import told
 from cloning.listener import Listener
-from cloning.mapper import Guess
+from cloning.mapper import ACCENTED, Guess, inputs
+from cloning.reader import Reader, Spelled
 from cloning.sound import level, log_mel, pitch
 from cloning.speakers import Clip
 from cloning.speech import Speech, Spoken
@@ -40,6 +41,7 @@ class Scores:
     eres2net_abroad: float
     """Speaking Spanish, French and Portuguese, as the next ones are."""
     words_abroad: float
+    """The share of tokens that the reader reads right."""
     pitch_error_abroad: float
 
     @property
@@ -55,7 +57,7 @@ class Validation:
     """The longest clip of a speaker is the reference; the others are what the clone is compared with."""
 
     TEXTS = 2
-    ABROAD = "efp"
+    TEXTS_ABROAD = 2
     PLAIN_TEXTS = 6
     OTHERS = 3
 
@@ -66,11 +68,12 @@ class Validation:
         judges: Judges,
         speech: Speech,
         listener: Listener,
+        reader: Reader,
         texts: Texts,
         device: torch.device,
         count: int | None = None,
     ) -> None:
-        self.judges, self.speech, self.listener, self.texts = judges, speech, listener, texts
+        self.judges, self.speech, self.listener, self.reader, self.texts = judges, speech, listener, reader, texts
         self.by_name: dict[str, Judge] = {
             name: getattr(judges, name) for name in ("eres2net", "campplus", "dvector", "resemblyzer")
         }
@@ -84,13 +87,16 @@ class Validation:
             name: [torch.cat([judge(wave) for wave in each[:-1][-self.OTHERS :]]) for each in ordered]
             for name, judge in self.by_name.items()
         }
-        self.own = torch.cat([judges.embedding(wave) for wave in self.references])
+        self.own = Heard.all([judges.hear(wave) for wave in self.references])
         self.colours = torch.cat([colour(wave) for wave in self.references])
         self.pitches = torch.cat([pitch(wave) for wave in self.references])
         self.rows: list[dict[str, float | str]] = []
         plain = {name: listener.plainly(speech, texts.held_out(name, self.PLAIN_TEXTS)) for name in LANGUAGES}
         self.plain_loss = {name: loss for name, (loss, _) in plain.items()}
         self.plainly = ", ".join(f"{name} {right:.0%}" for name, (_, right) in plain.items())
+        self.abroad = [text for name in ACCENTED for text in texts.held_out(name, self.TEXTS_ABROAD)]
+        natives = [self._read(speech(text.ids, speech.axes.built_in(text.language)), text) for text in self.abroad]
+        self.plainly += f"; tokens read of Spanish, French and Portuguese {torch.cat(natives).mean():.0%}"
 
     @torch.no_grad()
     def __call__(self, encoder: Encoder) -> Scores:
@@ -102,12 +108,12 @@ class Validation:
     @torch.no_grad()
     def told(self, encoder: Encoder) -> Scores:
         """The same if the mapper is given the networks' own embeddings: what a perfect ear would give."""
-        return self.score(encoder.mapper(told(self.own, self.pitches)))
+        return self.score(encoder.mapper(inputs(self.own, self.pitches)))
 
     def score(self, guess: Guess) -> Scores:
         """Of parameters from anywhere, one set a speaker."""
         home = [self._listen(text, guess) for text in self.texts.held_out("a", self.TEXTS)]
-        abroad = [self._listen_abroad(text, guess) for name in self.ABROAD for text in self.texts.held_out(name, 1)]
+        abroad = [self._listen_abroad(text, guess) for text in self.abroad]
         means = {
             key: torch.stack([each[key] for each in spoken]).mean(dim=0).tolist()
             for spoken in (home, abroad)
@@ -121,11 +127,15 @@ class Validation:
     def _speak(self, text: Text, guess: Guess) -> Spoken:
         return self.speech(text.ids, self.speech.axes.voice(guess, self.pitches[:, 0], text.language))
 
-    def _listen_abroad(self, text: Text, guess: Guess) -> dict[str, Tensor]:
+    def _read(self, spoken: Spoken, text: Spelled) -> Tensor:
+        """The share of tokens that the reader reads right. [voices]"""
+        return self.reader(spoken.wave, torch.tensor(text.tokens, device=spoken.wave.device), text.language)[1]
+
+    def _listen_abroad(self, text: Spelled, guess: Guess) -> dict[str, Tensor]:
         spoken = self._speak(text, guess)
         return {
             "eres2net_abroad": self._likeness("eres2net", self.judges.eres2net(spoken.wave)),
-            "words_abroad": self.listener(spoken.wave, spoken.symbols[None])[1],
+            "words_abroad": self._read(spoken, text),
             "pitch_error_abroad": (pitch(spoken.wave)[:, 0] - self.pitches[:, 0]).abs(),
         }
 

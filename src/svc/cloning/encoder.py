@@ -24,7 +24,7 @@ from svc.errors import EngineUnavailable
 from svc.text.language import Language
 
 NETWORK = "data/voice-encoder.onnx"
-NETWORK_SHA256 = "ba4eca49610a6241867ca2757fdc0d4b4f214f7a0c5d4c0a6127bb2d53df80cf"
+NETWORK_SHA256 = "7674ba497a2db583a24e4a8e9119f6111842a50fc2546ec00afeb88a4bf26d05"
 
 Array = npt.NDArray[np.float32]
 

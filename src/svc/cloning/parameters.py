@@ -4,6 +4,8 @@ import base64
 import math
 from dataclasses import dataclass, field
 from functools import cache
+from importlib.resources import files
+from io import BytesIO
 from typing import Any, Self
 
 import numpy as np
@@ -36,10 +38,10 @@ MELODY_PITCH = {
 }
 """At which the melody that clones have in a language is heard, in Hz (the median of ten sentences)."""
 
-_NATIVE_LAYERS, _NATIVE_LAYERS_IN_FRENCH = 7, 9
+_NATIVE_LAYERS, _NATIVE_LAYERS_IN_FRENCH = 7, 8
 """The first of the decoder's: elsewhere they have the timbre of those who speak the language. With fewer than
-nine, a word in four is misheard in French."""
-_BOLDER = 1.2
+eight, a word in five is misheard in French."""
+_BOLDER = 1.5
 """By which the others, in which the person is left, have more of the person's timbre there."""
 
 _BOUNDS = {
@@ -97,7 +99,7 @@ class VoiceParameters:
         to_native = _accent(language)[:STYLE] - self.timbre
         to_native -= _women_to_men() * (_women_to_men() @ to_native)
         native = _NATIVE_LAYERS_IN_FRENCH if language is Language.FRENCH else _NATIVE_LAYERS
-        layers = self.abroad.copy()
+        layers = self.abroad + learned_accent(language)
         layers[:native] += to_native
         layers[native:] += np.float32(_BOLDER - 1) * self.timbre
         return layers
@@ -149,6 +151,14 @@ def _accent(language: Language) -> Vector:
     everybody = built_in()
     natives = [usual(voice) for voice in everybody if voice.language is language]
     accent: Vector = np.mean(natives, axis=0) - np.mean([usual(voice) for voice in everybody], axis=0)
+    return accent
+
+
+@cache
+def learned_accent(language: Language) -> Vector:
+    """[11, 128]: what all clones have in common in a language, besides: it was trained with them, for their words."""
+    learned = np.load(BytesIO(files("svc").joinpath("data/accents.npz").read_bytes()))
+    accent: Vector = learned[language].astype(np.float32) if language in learned else PLAIN_LAYERS
     return accent
 
 
