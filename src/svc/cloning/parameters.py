@@ -82,11 +82,12 @@ class VoiceParameters:
 
     # A style carries an accent, too, and Kokoro's American voices are hard to understand in other languages. There a
     # clone gets the melody of those who speak them, and their timbre in the first layers, which shape sounds more than
-    # they colour them: a woman's if its own is a woman's (training/NOTES.md has what else was tried).
+    # they colour them: a woman's if its own is a woman's. In the last layers, which are the person's, words need some
+    # help that is the same for everybody (training/NOTES.md has what else was tried).
 
     def melody_in(self, language: Language) -> Vector:
         """[128], added to the second half of the mean voice's style."""
-        return self.melody if language.english else self.melody + _accent(language)[STYLE:]
+        return self.melody if language.english else self.melody + _natives(language)[STYLE:]
 
     def pitch_scale_in(self, language: Language) -> float:
         """By which the pitch that the melody there gives is multiplied, for the person's own."""
@@ -96,7 +97,7 @@ class VoiceParameters:
         """[11, 128]: how far each layer's timbre strays from the voice's own."""
         if language.english:
             return self.layers
-        to_native = _accent(language)[:STYLE] - self.timbre
+        to_native = _natives(language)[:STYLE] - self.timbre
         to_native -= _women_to_men() * (_women_to_men() @ to_native)
         native = _NATIVE_LAYERS_IN_FRENCH if language is Language.FRENCH else _NATIVE_LAYERS
         layers = self.abroad + learned_accent(language)
@@ -146,17 +147,17 @@ def _abroad(layers: Vector) -> Vector:
 
 
 @cache
-def _accent(language: Language) -> Vector:
+def _natives(language: Language) -> Vector:
     """[256]: how the voices of a language differ from all of them."""
     everybody = built_in()
     natives = [usual(voice) for voice in everybody if voice.language is language]
-    accent: Vector = np.mean(natives, axis=0) - np.mean([usual(voice) for voice in everybody], axis=0)
-    return accent
+    offset: Vector = np.mean(natives, axis=0) - np.mean([usual(voice) for voice in everybody], axis=0)
+    return offset
 
 
 @cache
 def learned_accent(language: Language) -> Vector:
-    """[11, 128]: what all clones have in common in a language, besides: it was trained with them, for their words."""
+    """[11, 128]: what is added to everybody's layers in a language; it was trained with the clones, for their words."""
     learned = np.load(BytesIO(files("svc").joinpath("data/accents.npz").read_bytes()))
     accent: Vector = learned[language].astype(np.float32) if language in learned else PLAIN_LAYERS
     return accent
