@@ -34,6 +34,18 @@ def test_the_pitch_is_heard(hertz: float) -> None:
     assert share > 0.9
 
 
+@pytest.mark.parametrize(("hertz", "formant"), [(100, 500), (210, 420)])
+def test_the_pitch_is_heard_through_a_telephone(hertz: float, formant: float) -> None:
+    """There is no fundamental then, and a formant may be louder than all else."""
+    time = np.arange(2 * RATE) / RATE
+    heard = [k for k in range(1, 35) if 300 < k * hertz < 3400]
+    voice = sum(np.sin(k * (2 * np.pi * hertz * time + 1)) * math.exp(-abs(k * hertz - formant) / 80) for k in heard)
+    noise = 0.02 * np.random.default_rng(0).standard_normal(len(time))
+    median, spread, _ = encoders._pitch((0.1 * (voice + noise)).astype(np.float32))
+    assert math.exp(median) == pytest.approx(hertz, rel=0.03)
+    assert spread < 0.05
+
+
 def test_noise_has_no_pitch() -> None:
     noise = np.random.default_rng(1).standard_normal(RATE).astype(np.float32)
     assert encoders._pitch(noise)[2] < 0.2

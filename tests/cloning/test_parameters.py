@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pytest
 
 from svc.cloning.colour import BANDS
-from svc.cloning.parameters import LAYERS, STYLE, VERSION, VoiceParameters, learned_accent
+from svc.cloning.parameters import LAYERS, STYLE, VERSION, VoiceParameters, accent_of
 from svc.delivery import VoiceSettings
 from svc.engine.fake import FakeEngine
 from svc.engine.protocol import PLAIN_GRAIN, Chunk, Utterance
@@ -107,28 +107,31 @@ def natives(language: Language) -> npt.NDArray[np.float32]:
     return offset
 
 
-@pytest.mark.parametrize("language", [language for language in Language if not language.english])
+ABROAD = [language for language in Language if not language.english]
+
+
+@pytest.mark.parametrize("language", ABROAD)
 def test_elsewhere_it_speaks_more_as_they_do_there(language: Language) -> None:
-    voice, there = some(), natives(language)
+    voice, there, accent = some(), natives(language), accent_of(language)
     assert np.allclose(voice.melody_in(language) - voice.melody, there[STYLE:], atol=1e-4)
-    count = 8 if language is Language.FRENCH else 7
-    learned = learned_accent(language)
-    pronouncing, colouring = np.split(voice.layers_in(language) - voice.abroad - learned, [count])
-    assert np.allclose(colouring, 0.5 * voice.timbre, atol=1e-5)
-    for native in voice.timbre + pronouncing:
-        along, aside = along_women_to_men(native - there[:STYLE])
-        assert np.allclose(aside, 0, atol=1e-4)
-        assert along == pytest.approx(along_women_to_men(voice.timbre - there[:STYLE])[0], abs=1e-3)
+    changes = voice.layers_in(language) - voice.abroad - accent.offset
+    for change, native, bolder in zip(changes, *accent.shares, strict=True):
+        to_native = change - bolder * voice.timbre
+        _, aside = along_women_to_men(there[:STYLE] - voice.timbre)
+        assert np.allclose(to_native, native * aside, atol=1e-4)  # women stay women, and men men
 
 
-@pytest.mark.parametrize("language", Language)
-def test_an_accent_is_learned_of_some_languages_in_the_last_layers(language: Language) -> None:
-    accent = learned_accent(language)
-    assert accent.shape == (LAYERS, STYLE)
-    assert not accent[:7].any()
+@pytest.mark.parametrize("language", ABROAD)
+def test_the_layers_that_pronounce_are_natives_and_the_last_ones_the_persons(language: Language) -> None:
+    accent = accent_of(language)
+    assert accent.offset.shape == (LAYERS, STYLE)
+    native, bolder = accent.shares
+    assert (native[:5] > 0.5).all()
+    assert (native[-2:] < 0.5).all()
+    assert np.abs(bolder).max() < 1
+    assert np.abs(accent.offset).max() < 1
     learned = (Language.SPANISH, Language.FRENCH, Language.PORTUGUESE_BR)
-    assert accent[7:].any() == (language in learned)
-    assert np.abs(accent).max() < 1
+    assert accent.offset.any() == (language in learned)
 
 
 def along_women_to_men(timbre: npt.NDArray[np.float32]) -> tuple[float, npt.NDArray[np.float32]]:

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 import bank as banks
 import voices
-from cloning.mapper import ACCENTED, AXES, GRAIN, LAYERS, STYLE, Guess
+from cloning.mapper import ACCENTED, AXES, GRAIN, LAYERS, STRAYING, STRAYING_ABROAD, STYLE, Guess
 
 STEREOTYPE_ROWS = slice(60, 120)
 """Rows of the style tables, by number of phonemes, that a voice's offset is read from."""
@@ -32,10 +32,11 @@ LANGUAGES = {
 ENGLISH = "ab"
 MELODY_PITCH = {"a": 171, "b": 171, "e": 148, "f": 208, "h": 164, "i": 151, "j": 234, "p": 151, "z": 215}
 """At which the melody that clones have in a language is heard, in Hz: as in the product."""
-NATIVE, NATIVE_IN_FRENCH = 7, 8
-"""So many layers, the first ones, have the timbre of those who speak the language, where it is not English."""
-BOLDER = 1.5
-"""By which the others have more of the person's timbre there."""
+USUALLY, ELSEWHERE = (7, 7), {"e": (6, 7), "f": (7, 8)}
+"""Where it is not English, so many layers, the first ones, have the timbre of those who speak the language; from the
+other number on they have more of the person's. (Spanish and French were trained with one more native layer.)"""
+BOLDER = 0.5
+"""How much more."""
 
 
 @dataclass
@@ -47,6 +48,22 @@ class Voice:
     layers: Tensor  # [B, 11, 128]
     pitch_scale: Tensor  # [B]
     grain: Tensor  # [B, 256]
+
+
+@dataclass
+class Accent:
+    """How everybody's layers change in a language: by an offset, and on the way to natives and to the person."""
+
+    offset: Tensor  # [..., 11, 128]
+    shares: Tensor  # [..., 2, 11]: of natives' timbre instead of the person's, and of the person's besides
+
+
+def rule(language: str, device: torch.device) -> Accent:
+    """Where nothing is learned, and where learning begins."""
+    native, bold = ELSEWHERE.get(language, USUALLY)
+    layer = torch.arange(LAYERS, device=device)
+    shares = torch.stack([(layer < native).float(), BOLDER * (layer >= bold)])
+    return Accent(torch.zeros(LAYERS, STYLE, device=device), shares)
 
 
 class Axes(nn.Module):
@@ -79,20 +96,20 @@ class Axes(nn.Module):
     def voice(self, guess: Guess, log_pitch: Tensor, language: str = "a") -> Voice:
         """Speaks at that pitch [B], with the melody of the mean voice, or of those who speak another language."""
         scale = torch.exp((log_pitch - math.log(MELODY_PITCH[language])).clamp(-0.9, 0.9))
-        layers = all_layers(straying(guess, language))
         melody = torch.zeros_like(guess.free[:1])
-        return self.accented(Voice(self.timbre_of(guess), melody, layers, scale, guess.grain), language)
+        layers = all_layers(guess.layers if language in ENGLISH else guess.abroad)
+        voice = Voice(self.timbre_of(guess), melody, layers, scale, guess.grain)
+        return self.accented(voice, language, accent(guess, language))
 
-    def accented(self, voice: Voice, language: str) -> Voice:
-        """With the melody of those who speak the language, and their timbre in the first layers."""
+    def accented(self, voice: Voice, language: str, accent: Accent) -> Voice:
+        """Abroad: with the melody of those who speak the language, and their timbre where the accent has it."""
         if language in ENGLISH:
             return voice
         timbre, melody = self.natives(language).mean(dim=0).split(STYLE)
         to_native, way = timbre - voice.timbre, self.women_to_men
         to_native = to_native - (to_native @ way)[:, None] * way
-        count = NATIVE_IN_FRENCH if language == "f" else NATIVE
-        bolder = (BOLDER - 1) * voice.timbre
-        there = torch.stack([to_native] * count + [bolder] * (LAYERS - count), dim=1)
+        native, bolder = accent.shares.unsqueeze(-1).unbind(-3)
+        there = accent.offset + native * to_native[:, None] + bolder * voice.timbre[:, None]
         return Voice(voice.timbre, melody[None], voice.layers + there, voice.pitch_scale, voice.grain)
 
     def natives(self, language: str) -> Tensor:
@@ -107,13 +124,21 @@ class Axes(nn.Module):
         return plain(*self.natives(language).split(STYLE, dim=1))
 
 
+def accent(guess: Guess, language: str) -> Accent:
+    found = rule(language, guess.shares.device)
+    if language not in ACCENTED:
+        return found
+    number = ACCENTED.index(language)
+    native, bolder = (found.shares + guess.shares[:, number]).unbind(dim=1)
+    return Accent(guess.accents[:, number], torch.stack([native.clamp(0, 1), bolder], dim=1))
+
+
 def straying(guess: Guess, language: str) -> Tensor:
-    """How far the last layers stray in a language. [B, last layers, 128]"""
+    """How far the layers stray in a language, squared: the mean over those that people have of their own. [B]"""
     if language in ENGLISH:
-        return guess.layers
-    if language in ACCENTED:
-        return guess.abroad + guess.accents[:, ACCENTED.index(language)]
-    return guess.abroad
+        return guess.layers.square().sum(dim=(1, 2)) / STRAYING
+    layers = all_layers(guess.abroad) + accent(guess, language).offset
+    return layers.square().sum(dim=(1, 2)) / STRAYING_ABROAD
 
 
 def all_layers(straying: Tensor) -> Tensor:

@@ -13,12 +13,12 @@ import torch
 from torch import Tensor, nn
 
 from cloning import encoder as encoders
-from cloning.axes import all_layers
-from cloning.mapper import ACCENTED, Mapper
+from cloning.axes import accent, all_layers
+from cloning.mapper import INPUTS, Mapper
 from cloning.sound import BANDS
 from export import halve
 
-LANGUAGES = {"e": "es", "f": "fr", "p": "pt-br"}
+LANGUAGES = {"e": "es", "f": "fr", "h": "hi", "i": "it", "j": "ja", "p": "pt-br", "z": "zh"}
 """Those that have an accent, by Kokoro's letters and as the product calls them."""
 OUTPUTS = ("timbre", "layers", "abroad", "grain", "embedding")
 
@@ -53,11 +53,14 @@ def export(model: Exported, path: Path) -> None:
     onnx.save(stored, path)
 
 
+@torch.no_grad()
 def export_accents(mapper: Mapper, path: Path) -> None:
-    """[11, 128] for each language."""
-    names = [LANGUAGES[letter] for letter in ACCENTED]
-    layers = all_layers(mapper.accents.detach()).half().numpy()
-    np.savez_compressed(path, **dict(zip(names, layers, strict=True)))
+    guess = mapper(torch.zeros(1, INPUTS))  # accents are the same for everybody
+    parts = {}
+    for letter, name in LANGUAGES.items():
+        found = accent(guess, letter)
+        parts |= {f"{name} offset": found.offset, f"{name} shares": found.shares}
+    np.savez_compressed(path, **{name: part.half().numpy().squeeze() for name, part in parts.items()})
 
 
 def main() -> None:

@@ -12,6 +12,7 @@ import argparse
 import copy
 import random
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import torch
@@ -20,7 +21,7 @@ from torch import Tensor
 from cloning import encoder as encoders
 from cloning import speakers
 from cloning.clock import Clock, Notes, parts_of_time, say
-from cloning.damage import damaged
+from cloning.damage import damaged, telephone
 from cloning.ear import Ear, Heard
 from cloning.judges import Networks
 from cloning.lecture import Lecture, teach
@@ -36,16 +37,19 @@ LONGEST = 12 * RATE
 
 
 class Exam:
-    """How like the networks an ear hears people it never learned from."""
+    """How like the networks an ear hears people it never learned from, in recordings that may be changed first."""
 
     @torch.no_grad()
-    def __init__(self, clips: list[Clip], networks: Networks, device: torch.device) -> None:
+    def __init__(
+        self, clips: list[Clip], networks: Networks, device: torch.device, change: Callable[[Tensor], Tensor] = level
+    ) -> None:
         longest: dict[str, Tensor] = {}
         for clip in clips:
             if len(clip.wave) > len(longest.get(clip.speaker, "")):
                 longest[clip.speaker] = clip.wave
-        self.waves = [level(wave[None, :LONGEST].to(device)) for wave in longest.values()]
-        self.wanted = Heard.all([networks.hear(wave) for wave in self.waves])
+        waves = [level(wave[None, :LONGEST].to(device)) for wave in longest.values()]
+        self.wanted = Heard.all([networks.hear(wave) for wave in waves])
+        self.waves = [level(change(wave)) for wave in waves]
 
     @torch.no_grad()
     def __call__(self, ear: Ear) -> Heard:
@@ -60,8 +64,9 @@ class Hearing:
         training, validation = speakers.load(args.speakers)
         apart, training = speakers.apart(training[: args.clips])
         self.exams = {
-            name: Exam(clips[: args.clips], self.networks, device)
-            for name, clips in (("apart", apart), ("validation", validation))
+            "apart": Exam(apart, self.networks, device),
+            "by telephone": Exam(apart, self.networks, device, telephone),
+            "validation": Exam(validation[: args.clips], self.networks, device),
         }
         self.recorded = Tape.of([clip.wave for clip in training], speakers.chances(training), device)
         self.spoken: Tape | None = None
@@ -135,12 +140,12 @@ class Hearing:
         torch._foreach_lerp_([mean for mean, _ in pairs], [value for _, value in pairs], share)
 
     def examine(self) -> tuple[float, str]:
-        """How good the ear is on people set apart, and all about it in words."""
+        """How good the ear is on people set apart, by telephone too, and all about it in words."""
         with torch.backends.cudnn.flags(enabled=True, benchmark=False, allow_tf32=True):
             results = {name: exam(self.average) for name, exam in self.exams.items()}
         scores = {name: {who: float(x) for who, x in vars(result).items()} for name, result in results.items()}
         words = "  ".join(f"{name} {who} {x:.3f}" for name, score in scores.items() for who, x in score.items())
-        return sum(scores["apart"].values()), words
+        return sum(sum(scores[name].values()) for name in ("apart", "by telephone")), words
 
 
 def run(hearing: Hearing, args: argparse.Namespace) -> None:

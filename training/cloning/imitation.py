@@ -119,11 +119,11 @@ class Imitation:
 
     def modesty(self, guess: Guess, language: str) -> Tensor:
         """How far a voice strays from what the engine was made for."""
-        weights, layers = self.weights, straying(guess, language)
+        weights = self.weights
         return (
             weights.axes * guess.axes.square().mean(dim=1)
             + weights.free * guess.free.square().sum(dim=1)
-            + weights.layers * layers.square().sum(dim=2).mean(dim=1)
+            + weights.layers * straying(guess, language)
             + weights.grain * guess.grain.square().sum(dim=1)
         )
 
@@ -154,7 +154,7 @@ class Imitation:
         self.notes.add(
             abroad=guess.abroad.square().sum(dim=2).mean().sqrt(), grain=guess.grain.square().sum(dim=1).mean().sqrt()
         )
-        self.notes.add(accents=guess.accents.square().sum(dim=3).mean().sqrt())
+        self.notes.add(accents=guess.accents.square().sum(dim=3).mean().sqrt(), shares=guess.shares.std())
         return loss
 
     def unclearness(self, spoken: Spoken, text: Text) -> Tensor:

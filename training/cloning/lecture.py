@@ -42,8 +42,8 @@ class Marks:
 
     def loss(self, inner: float, steady: float) -> Tensor:
         unexplained, confused = (torch.stack(list(each.values())).mean() for each in (self.unexplained, self.confused))
-        unlike = 4 * (1 - self.likeness.eres2net) + 1 - self.likeness.campplus + 4 * (1 - self.likeness.dvector)
-        return unlike + inner * unexplained + steady * confused
+        unlike = sum(1 - alike for alike in vars(self.likeness).values())
+        return 4 * unlike + inner * unexplained + steady * confused
 
 
 class Lecture:

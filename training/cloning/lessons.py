@@ -45,12 +45,12 @@ def unit(x: Tensor) -> Tensor:
 
 
 class Errors:
-    """How the ear mishears people it never learned from, a quarter of them in spoilt recordings, drawn at random.
+    """How the ear mishears people it never learned from, a third of them in spoilt recordings, drawn at random.
 
     On the speakers that it did learn from it is far better, so a mapper that met it there would trust it too much.
     """
 
-    ROUNDS = 4
+    ROUNDS = 3
     SAMPLES = 6 * RATE
 
     @torch.no_grad()

@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from cloning.axes import ENGLISH, Axes, Voice
+from cloning.axes import ENGLISH, Axes, Voice, rule
 from cloning.clock import say
 from cloning.mapper import STYLE
 from cloning.shelf import random_voice
@@ -62,7 +62,7 @@ def clear_voice(axes: Axes, language: str, count: int) -> Voice:
         native = axes.natives(language)[:, :STYLE]
         native = native[torch.randint(len(native), (count,), device=native.device)]
         voice.timbre = torch.lerp(voice.timbre, native, torch.rand(count, 1, device=native.device))
-    return axes.accented(voice, language)
+    return axes.accented(voice, language, rule(language, voice.timbre.device))
 
 
 @torch.no_grad()

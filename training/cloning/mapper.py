@@ -13,8 +13,7 @@ STRAYING, STRAYING_ABROAD = 6, 4
 """So many of the layers, the last ones, have a timbre of their own, in English and in other languages. In the others,
 which decide how sounds are pronounced, that makes a voice hardly more like the person, and far more words misheard."""
 ACCENTED = "efp"
-"""Spanish, French and Portuguese, by Kokoro's letters: there something is added to those layers that is the same for
-everybody."""
+"""Spanish, French and Portuguese, by Kokoro's letters: what is learned of them is the same for everybody."""
 PITCH = 3
 INPUTS = 2 * EMBEDDING + PITCH + DVECTOR
 WIDTH, BLOCKS, DROPOUT = 512, 3, 0.2
@@ -29,7 +28,8 @@ class Guess:
     layers: Tensor  # [B, 6, 128]
     abroad: Tensor  # [B, 4, 128]: instead of those, in other languages than English
     grain: Tensor  # [B, 256]: in the head's condition
-    accents: Tensor  # [B, 3, 4, 128]: the same for everybody, in each of the languages `ACCENTED`
+    accents: Tensor  # [B, 3, 11, 128]: the same for everybody, added in each of the languages `ACCENTED`
+    shares: Tensor  # [B, 3, 2, 11]: how much more of natives, and of the person, than `axes.rule` says
 
 
 def inputs(heard: Heard, pitch: Tensor) -> Tensor:
@@ -65,7 +65,8 @@ class Mapper(nn.Module):
         for layer in (self.free, self.grain):
             nn.init.zeros_(layer.weight)
             nn.init.zeros_(layer.bias)
-        self.accents = nn.Parameter(torch.zeros(len(ACCENTED), STRAYING_ABROAD, STYLE))
+        self.accents = nn.Parameter(torch.zeros(len(ACCENTED), LAYERS, STYLE))
+        self.shares = nn.Parameter(torch.zeros(len(ACCENTED), 2, LAYERS))
 
     def forward(self, inputs: Tensor) -> Guess:
         x = self.entry(inputs)
@@ -75,8 +76,8 @@ class Mapper(nn.Module):
         # Off the axes a small step is heard at once: these weights learn ten times slower.
         free = 0.1 * self.free(x).unflatten(1, (-1, STYLE))
         layers, abroad = free[:, 1 : 1 + STRAYING], free[:, 1 + STRAYING :]
-        accents = self.accents.expand(len(x), -1, -1, -1)
-        return Guess(self.axes(x), free[:, 0], layers, abroad, 0.1 * self.grain(x), accents)
+        accents, shares = (each.expand(len(x), -1, -1, -1) for each in (self.accents, self.shares))
+        return Guess(self.axes(x), free[:, 0], layers, abroad, 0.1 * self.grain(x), accents, shares)
 
 
 def mean(mappers: list[Mapper]) -> Mapper:
@@ -92,7 +93,7 @@ def side_by_side(mappers: list[Mapper]) -> Mapper:
     weights = {}
     for name in found.state_dict():
         values = [state[name] for state in states]
-        if name == "accents":
+        if name in ("accents", "shares"):
             weights[name] = sum(values) / len(values)
         elif name.startswith(("axes.", "free.", "grain.")):
             shares = [value / len(values) for value in values]

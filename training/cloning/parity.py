@@ -19,7 +19,7 @@ import bank as banks
 import export
 import voices
 from cloning import encoder as encoders
-from cloning.axes import Axes, Voice
+from cloning.axes import Accent, Axes, Voice
 from cloning.mapper import STYLE
 from cloning.shelf import random_voice
 from cloning.sound import RATE, level, log_mel, pitch
@@ -27,7 +27,7 @@ from cloning.speech import Speech, unpack
 
 try:
     import soxr
-    from svc.cloning.parameters import VoiceParameters, learned_accent
+    from svc.cloning.parameters import VoiceParameters, accent_of
     from svc.engine.alphabet import SYMBOLS
     from svc.engine.front import SAMPLES_A_FRAME
     from svc.engine.protocol import Utterance
@@ -98,9 +98,9 @@ def abroad(axes: Axes) -> float:
     voice, differences = bold(axes, 1), []
     made = replace(parameters(voice), melody=np.zeros(STYLE, np.float32), abroad=voice.layers[0].numpy())
     for letter, language in {each.key[0]: each.language for each in built_in() if not each.language.english}.items():
-        accented = axes.accented(voice, letter)
-        layers = accented.layers[0].numpy() + learned_accent(language)
-        differences.append(np.abs(layers - made.layers_in(language)).max())
+        accent = accent_of(language)
+        accented = axes.accented(voice, letter, Accent(torch.tensor(accent.offset), torch.tensor(accent.shares)))
+        differences.append(np.abs(accented.layers[0].numpy() - made.layers_in(language)).max())
         differences.append(np.abs(accented.melody[0].numpy() - made.melody_in(language)).max())
     return float(max(differences))
 

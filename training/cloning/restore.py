@@ -15,11 +15,11 @@ from onnx import numpy_helper
 from torch import Tensor, nn
 
 from cloning import encoder as encoders
-from cloning.axes import Axes
+from cloning.axes import Axes, rule
 from cloning.ear import Ear
 from cloning.encoder import Encoder
 from cloning.export import LANGUAGES
-from cloning.mapper import ACCENTED, STRAYING_ABROAD, WIDTH, Mapper
+from cloning.mapper import ACCENTED, WIDTH, Mapper
 
 NORM_OF = {
     "stem": "stem_norm",
@@ -32,6 +32,9 @@ NORM_OF = {
     "groups.2.halve": "out_norm",
 }
 """The norms of the ear that the exporter works into the convolutions before them."""
+USUAL = 0.1
+"""How large weights are. Some become a hundred times smaller with a norm worked in: a step of learning would be too
+large for them."""
 
 
 def restore(path: Path, accents: Path) -> Encoder:
@@ -44,11 +47,17 @@ def restore(path: Path, accents: Path) -> Encoder:
     for node in graph.node:
         if node.op_type == "Conv" and node.input[1].startswith("onnx::"):
             owner = _owner(node.name).removeprefix("encoder.")
-            weights[f"{owner}.weight"] = stored[node.input[1]]
-            weights |= _only_adds(encoder, _norm_after(owner), stored[node.input[2]])
-    by_language = np.load(accents)
-    straying = np.stack([by_language[LANGUAGES[letter]] for letter in ACCENTED])[:, -STRAYING_ABROAD:]
-    weights["mapper.accents"] = torch.tensor(straying.astype(np.float32))
+            weight, bias = (stored[name] for name in node.input[1:])
+            scale = weight.square().mean().sqrt() / USUAL
+            weights[f"{owner}.weight"] = weight / scale
+            weights |= _only_scales_and_adds(encoder, _norm_after(owner), scale, bias)
+    stored_accents = np.load(accents)
+    offsets, shares = (
+        torch.tensor(np.stack([stored_accents[f"{LANGUAGES[letter]} {part}"] for letter in ACCENTED])).float()
+        for part in ("offset", "shares")
+    )
+    rules = torch.stack([rule(letter, offsets.device).shares for letter in ACCENTED])
+    weights |= {"mapper.accents": offsets, "mapper.shares": shares - rules}
     missing, _ = encoder.load_state_dict(weights, strict=False)
     assert all(name.endswith("num_batches_tracked") for name in missing), missing
     return encoder.eval()
@@ -68,10 +77,10 @@ def _norm_after(convolution: str) -> str:
     raise ValueError(f"{convolution} has a norm worked in that is not known")
 
 
-def _only_adds(encoder: nn.Module, norm: str, bias: Tensor) -> dict[str, Tensor]:
-    """Weights of a norm that adds a bias and does nothing else."""
+def _only_scales_and_adds(encoder: nn.Module, norm: str, scale: Tensor, bias: Tensor) -> dict[str, Tensor]:
+    """Weights of a norm that does nothing else."""
     one, eps = torch.ones_like(bias), encoder.get_submodule(norm).eps
-    values = {"weight": one, "bias": bias, "running_mean": 0 * one, "running_var": one - eps}
+    values = {"weight": one, "bias": bias, "running_mean": 0 * one, "running_var": one / scale.square() - eps}
     return {f"{norm}.{name}": value for name, value in values.items()}
 
 

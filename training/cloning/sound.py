@@ -11,6 +11,8 @@ WINDOW, HOP, N_FFT, BANDS = 400, 160, 512, 80
 PITCH_WINDOW = 1024
 LOWEST, HIGHEST = 60.0, 420.0
 """Hz, of the pitch that is looked for."""
+FLATTENED = 0.7
+"""The power that spectra of power are raised to, for the pitch."""
 
 
 @cache
@@ -57,21 +59,22 @@ def level(wave: Tensor) -> Tensor:
 def pitch(wave: Tensor) -> Tensor:
     """Log of the median pitch, its spread, and the share of frames with a pitch. [B, samples] → [B, 3]
 
-    The highest peak of each frame's autocorrelation, with a slight preference for short lags.
+    The highest peak of each frame's autocorrelation, its spectrum flattened a little: a formant's period is not the
+    voice's, and in a telephone there is no fundamental to outweigh it.
     """
     frames = wave.unfold(1, PITCH_WINDOW, HOP)
-    frames = frames - frames.mean(dim=2, keepdim=True)
     window = torch.hann_window(PITCH_WINDOW, device=wave.device)
-    own = torch.fft.irfft(torch.fft.rfft(window, 2 * PITCH_WINDOW).abs().square())
-    found = torch.fft.irfft(torch.fft.rfft(frames * window, 2 * PITCH_WINDOW).abs().square())
-    first, last = int(RATE / HIGHEST), int(RATE / LOWEST)
-    lags = torch.arange(first, last + 1, device=wave.device)
-    energy = found[..., :1]
-    likeness = found[..., lags] / (energy + 1e-9) * (own[0] / own[lags])
-    best, index = (likeness - 0.02 * torch.log2(lags / first)).max(dim=2)
-    loud = energy.squeeze(2) > 0.02 * energy.squeeze(2).amax(dim=1, keepdim=True)
-    voiced = loud & (best > 0.5)
-    logs = torch.where(voiced, torch.log(RATE / lags[index].float()), math.nan)
+    frames = (frames - frames.mean(dim=2, keepdim=True)) * window
+    finer, size = 2 * RATE, 2 * PITCH_WINDOW  # half samples: a high voice's period is few whole ones
+    own = torch.fft.irfft(torch.fft.rfft(window, size).abs().square(), 2 * size)
+    found = torch.fft.irfft(torch.fft.rfft(frames, size).abs().pow(2 * FLATTENED), 2 * size)
+    lags = torch.arange(int(finer / HIGHEST), int(finer / LOWEST) + 1, device=wave.device)
+    likeness = found[..., lags] / (found[..., :1] + 1e-9) * (own[0] / own[lags])
+    best, index = likeness.max(dim=2)
+    energy = frames.square().sum(dim=2)
+    loud = energy > 0.02 * energy.amax(dim=1, keepdim=True)
+    voiced = loud & (best > 0.4)
+    logs = torch.where(voiced, torch.log(finer / lags[index].float()), math.nan)
     median = torch.nan_to_num(logs.nanmedian(dim=1).values, nan=math.log(150.0))
     off = torch.nan_to_num((logs - median[:, None]).abs(), nan=0.0).clamp(max=0.5)
     share = voiced.float().mean(dim=1)

@@ -24,7 +24,7 @@ from svc.errors import EngineUnavailable
 from svc.text.language import Language
 
 NETWORK = "data/voice-encoder.onnx"
-NETWORK_SHA256 = "7674ba497a2db583a24e4a8e9119f6111842a50fc2546ec00afeb88a4bf26d05"
+NETWORK_SHA256 = "7db917e9f89644dc09544a96e994cdb9709a72f62374bea64a6c3c2733f475b7"
 
 Array = npt.NDArray[np.float32]
 
@@ -37,6 +37,7 @@ _FAINTEST = 1.1920929e-07
 _PITCH_WINDOW = 1024
 _LOWEST_PITCH, _HIGHEST_PITCH = 60.0, 420.0
 _TYPICAL_PITCH = 150.0
+_FLATTENED = 0.7  # the power that spectra of power are raised to, for the pitch
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -123,20 +124,20 @@ def _mel_filters() -> Array:
 def _pitch(clip: Samples) -> Array:
     """Log of the median pitch, its spread, and the share of frames that have one.
 
-    A frame's pitch is the highest peak of its autocorrelation, with a slight preference for short lags.
+    A frame's pitch is the highest peak of its autocorrelation, its spectrum flattened a little: a formant's period is
+    not the voice's, and in a telephone there is no fundamental to outweigh it.
     """
     frames = np.lib.stride_tricks.sliding_window_view(clip, _PITCH_WINDOW)[::_HOP]
-    frames = frames - frames.mean(axis=1, keepdims=True)
     window = np.hanning(_PITCH_WINDOW + 1)[:-1]
-    fading = np.fft.irfft(np.abs(np.fft.rfft(window, 2 * _PITCH_WINDOW)) ** 2)
-    found = np.fft.irfft(np.abs(np.fft.rfft(frames * window, 2 * _PITCH_WINDOW)) ** 2)
-    shortest = int(RATE / _HIGHEST_PITCH)
-    lags = np.arange(shortest, int(RATE / _LOWEST_PITCH) + 1)
-    energy = found[:, 0]
-    likeness = found[:, lags] / (energy[:, None] + 1e-9) * (fading[0] / fading[lags])
-    likeness -= 0.02 * np.log2(lags / shortest)
-    voiced = (energy > 0.02 * energy.max()) & (likeness.max(axis=1) > 0.5)
-    logs = np.log(RATE / lags[likeness.argmax(axis=1)])[voiced]
+    frames = (frames - frames.mean(axis=1, keepdims=True)) * window
+    finer, size = 2 * RATE, 2 * _PITCH_WINDOW  # half samples: a high voice's period is few whole ones
+    fading = np.fft.irfft(np.abs(np.fft.rfft(window, size)) ** 2, 2 * size)
+    found = np.fft.irfft(np.abs(np.fft.rfft(frames, size)) ** (2 * _FLATTENED), 2 * size)
+    lags = np.arange(int(finer / _HIGHEST_PITCH), int(finer / _LOWEST_PITCH) + 1)
+    likeness = found[:, lags] / (found[:, :1] + 1e-9) * (fading[0] / fading[lags])
+    energy = np.square(frames).sum(axis=1)
+    voiced = (energy > 0.02 * energy.max()) & (likeness.max(axis=1) > 0.4)
+    logs = np.log(finer / lags[likeness.argmax(axis=1)])[voiced]
     share = float(voiced.mean())
     if not logs.size:
         return np.array([math.log(_TYPICAL_PITCH), 0.0, 0.0], dtype=np.float32)

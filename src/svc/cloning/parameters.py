@@ -38,12 +38,6 @@ MELODY_PITCH = {
 }
 """At which the melody that clones have in a language is heard, in Hz (the median of ten sentences)."""
 
-_NATIVE_LAYERS, _NATIVE_LAYERS_IN_FRENCH = 7, 8
-"""The first of the decoder's: elsewhere they have the timbre of those who speak the language. With fewer than
-eight, a word in five is misheard in French."""
-_BOLDER = 1.5
-"""By which the others, in which the person is left, have more of the person's timbre there."""
-
 _BOUNDS = {
     "timbre": ((STYLE,), LARGEST),
     "melody": ((STYLE,), LARGEST),
@@ -81,9 +75,8 @@ class VoiceParameters:
             raise ValueError(f"the voice's pitch_scale must be between {low} and {high}")
 
     # A style carries an accent, too, and Kokoro's American voices are hard to understand in other languages. There a
-    # clone gets the melody of those who speak them, and their timbre in the first layers, which shape sounds more than
-    # they colour them: a woman's if its own is a woman's. In the last layers, which are the person's, words need some
-    # help that is the same for everybody (training/NOTES.md has what else was tried).
+    # clone gets the melody of those who speak them, and their timbre in the layers that shape sounds more than they
+    # colour them: a woman's if its own is a woman's (training/NOTES.md has what else was tried).
 
     def melody_in(self, language: Language) -> Vector:
         """[128], added to the second half of the mean voice's style."""
@@ -99,10 +92,9 @@ class VoiceParameters:
             return self.layers
         to_native = _natives(language)[:STYLE] - self.timbre
         to_native -= _women_to_men() * (_women_to_men() @ to_native)
-        native = _NATIVE_LAYERS_IN_FRENCH if language is Language.FRENCH else _NATIVE_LAYERS
-        layers = self.abroad + learned_accent(language)
-        layers[:native] += to_native
-        layers[native:] += np.float32(_BOLDER - 1) * self.timbre
+        accent = accent_of(language)
+        native, bolder = accent.shares[..., None]
+        layers: Vector = self.abroad + accent.offset + native * to_native + bolder * self.timbre
         return layers
 
     def to_json(self) -> dict[str, Any]:
@@ -155,12 +147,21 @@ def _natives(language: Language) -> Vector:
     return offset
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class Accent:
+    """How everybody's layers change in a language. It was trained with the clones, for their words."""
+
+    offset: Vector
+    """[11, 128]"""
+    shares: Vector
+    """[2, 11]: how much each layer has of natives' timbre instead of the person's, and of the person's besides."""
+
+
 @cache
-def learned_accent(language: Language) -> Vector:
-    """[11, 128]: what is added to everybody's layers in a language; it was trained with the clones, for their words."""
+def accent_of(language: Language) -> Accent:
+    """Of any language but English."""
     learned = np.load(BytesIO(files("svc").joinpath("data/accents.npz").read_bytes()))
-    accent: Vector = learned[language].astype(np.float32) if language in learned else PLAIN_LAYERS
-    return accent
+    return Accent(*(learned[f"{language} {part}"].astype(np.float32) for part in ("offset", "shares")))
 
 
 @cache
