@@ -10,6 +10,9 @@ from torch import Tensor
 
 from cloning.sound import RATE
 
+BINS = 2049
+"""Of a filter, 4 Hz apart."""
+
 
 def damaged(wave: Tensor, others: Tensor) -> Tensor:
     """Each clip gets its own mishaps, a quarter of them none. `others` [n, samples] talk in the background."""
@@ -24,6 +27,10 @@ def damaged(wave: Tensor, others: Tensor) -> Tensor:
     return torch.where(untouched, wave, spoilt)
 
 
+def as_recorded(wave: Tensor) -> Tensor:
+    return wave
+
+
 def _some(wave: Tensor, change: Callable[[Tensor], Tensor], share: float) -> Tensor:
     chosen = (torch.rand(len(wave)) < share).nonzero().squeeze(1).to(wave.device)
     if len(chosen) == 0:
@@ -33,6 +40,11 @@ def _some(wave: Tensor, change: Callable[[Tensor], Tensor], share: float) -> Ten
 
 def uniform(count: int, low: float, high: float, device: torch.device) -> Tensor:
     return low + (high - low) * torch.rand(count, 1, device=device)
+
+
+def steepness(count: int, softest: float, device: torch.device) -> Tensor:
+    """How many Hz wide a filter's edge is, from a cliff's 1 Hz on. An ear that knows no cliffs mishears behind them."""
+    return torch.exp(uniform(count, 0.0, math.log(softest), device))
 
 
 def filtered(wave: Tensor, gain: Tensor) -> Tensor:
@@ -80,18 +92,20 @@ def equalise(wave: Tensor) -> Tensor:
     """A microphone's colour: a smooth curve within about 10 dB, and sometimes no treble."""
     count, device = len(wave), wave.device
     points = torch.randn(count, 1, 9, device=device) * 3.5
-    curve = F.interpolate(points, size=129, mode="linear", align_corners=True)[:, 0]
-    hertz = torch.linspace(0, RATE / 2, 129, device=device)
+    curve = F.interpolate(points, size=BINS, mode="linear", align_corners=True)[:, 0]
+    hertz = torch.linspace(0, RATE / 2, BINS, device=device)
     cutoff = uniform(count, 3500, 14000, device)
-    return filtered(wave, 10 ** (curve / 20) * torch.sigmoid((cutoff - hertz) / 200))
+    return filtered(wave, 10 ** (curve / 20) * torch.sigmoid((cutoff - hertz) / steepness(count, 300, device)))
 
 
 def telephone(wave: Tensor) -> Tensor:
     """300 to 3400 Hz or so, often in eight bits."""
     count, device = len(wave), wave.device
-    hertz = torch.linspace(0, RATE / 2, 257, device=device)
-    low, high = uniform(count, 150, 350, device), uniform(count, 2800, 4000, device)
-    narrow = filtered(wave, torch.sigmoid((hertz - low) / 30) * torch.sigmoid((high - hertz) / 80))
+    hertz = torch.linspace(0, RATE / 2, BINS, device=device)
+    low, high = uniform(count, 150, 400, device), uniform(count, 2800, 4000, device)
+    no_bass = torch.sigmoid((hertz - low) / steepness(count, 40, device))
+    no_treble = torch.sigmoid((high - hertz) / steepness(count, 100, device))
+    narrow = filtered(wave, no_bass * no_treble)
     peak = narrow.abs().amax(dim=1, keepdim=True) + 1e-6
     x = narrow / peak
     companded = torch.sign(x) * torch.log1p(255 * x.abs()) / math.log(256)

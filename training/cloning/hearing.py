@@ -21,7 +21,7 @@ from torch import Tensor
 from cloning import encoder as encoders
 from cloning import speakers
 from cloning.clock import Clock, Notes, parts_of_time, say
-from cloning.damage import damaged, telephone
+from cloning.damage import as_recorded, damaged, telephone
 from cloning.ear import Ear, Heard
 from cloning.judges import Networks
 from cloning.lecture import Lecture, teach
@@ -31,8 +31,8 @@ from cloning.tape import Tape, spliced
 
 LENGTHS = (300, 600)
 """Frames in a crop: few, since a card is fastest with shapes it knows."""
-GROUPS = 4
-"""Parts of a batch that are disguised each in its own way."""
+GROUPS, SPOKEN = 5, 2
+"""Parts of a batch that are disguised each in its own way; so many of them are random voices, as soon as there are."""
 LONGEST = 12 * RATE
 
 
@@ -41,7 +41,11 @@ class Exam:
 
     @torch.no_grad()
     def __init__(
-        self, clips: list[Clip], networks: Networks, device: torch.device, change: Callable[[Tensor], Tensor] = level
+        self,
+        clips: list[Clip],
+        networks: Networks,
+        device: torch.device,
+        change: Callable[[Tensor], Tensor] = as_recorded,
     ) -> None:
         longest: dict[str, Tensor] = {}
         for clip in clips:
@@ -99,9 +103,8 @@ class Hearing:
         return False
 
     def batch(self, count: int, samples: int) -> Tensor:
-        parts = [self.recorded.disguised(count // GROUPS, samples) for _ in range(GROUPS - 1)]
-        last = self.spoken or self.recorded
-        return spliced(torch.cat([*parts, last.disguised(count - (GROUPS - 1) * (count // GROUPS), samples)]), 0.15)
+        tapes = [self.recorded] * (GROUPS - SPOKEN) + [self.spoken or self.recorded] * SPOKEN
+        return spliced(torch.cat([tape.disguised(count // GROUPS, samples) for tape in tapes]), 0.15)
 
     @torch.no_grad()
     def rounding(self) -> float:

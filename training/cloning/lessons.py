@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from cloning.damage import damaged
+from cloning.damage import as_recorded, damaged, telephone
 from cloning.ear import DVECTOR, EMBEDDING, Ear, Heard
 from cloning.judges import Networks
 from cloning.mapper import PITCH, inputs
@@ -44,13 +44,18 @@ def unit(x: Tensor) -> Tensor:
     return torch.cat([heard.eres2net, heard.campplus, measured, heard.dvector], dim=1)
 
 
+def spoilt(wave: Tensor) -> Tensor:
+    return damaged(wave, wave.roll(1, dims=0))
+
+
 class Errors:
-    """How the ear mishears people it never learned from, a third of them in spoilt recordings, drawn at random.
+    """How the ear mishears people it never learned from, drawn at random.
 
     On the speakers that it did learn from it is far better, so a mapper that met it there would trust it too much.
     """
 
-    ROUNDS = 3
+    ROUNDS = (as_recorded, as_recorded, spoilt, telephone)
+    """What happens to their recordings."""
     SAMPLES = 6 * RATE
 
     @torch.no_grad()
@@ -59,26 +64,28 @@ class Errors:
         self.wave = level(torch.stack(waves).to(device))
         heard = Heard.all([networks.hear(part) for part in self.wave.split(32)])
         self.truth = inputs(heard, pitch(self.wave))
-        self.share, self.residual = torch.ones(()), torch.zeros_like(self.truth[:1])
+        # Of the truth so much is heard, and this besides; a row for each clip in each round.
+        self.share, self.residual = torch.ones_like(self.truth[:1]), torch.zeros_like(self.truth[:1])
 
     @torch.no_grad()
     def measure(self, ear: Ear) -> str:
-        """Of a new ear. Returns its likeness to each network on these clips."""
-        heard = []
-        for i in range(self.ROUNDS):
-            for part in self.wave.split(32):
-                wave = level(damaged(part, part.roll(1, dims=0))) if i == 0 else part
-                heard.append(inputs(ear(log_mel(wave)), pitch(wave)))
-        found, truth = torch.cat(heard), self.truth.repeat(self.ROUNDS, 1)
-        eres2net, campplus, _, dvector = (part.mean() for part in (found * truth).split(PARTS, dim=1))
-        likeness = torch.stack([eres2net, campplus, torch.ones_like(dvector), dvector])
-        self.share = likeness.repeat_interleave(torch.tensor(PARTS, device=found.device))
-        self.residual = found - self.share * truth
-        return ", ".join(f"{float(each):.3f}" for each in (eres2net, campplus, dvector))
+        """Of a new ear. Returns its likeness to each network on these clips, in all rounds."""
+        shares, residuals, said = [], [], []
+        for change in self.ROUNDS:
+            waves = [level(change(part)) for part in self.wave.split(32)]
+            found = torch.cat([inputs(ear(log_mel(wave)), pitch(wave)) for wave in waves])
+            eres2net, campplus, _, dvector = (part.mean() for part in (found * self.truth).split(PARTS, dim=1))
+            likeness = torch.stack([eres2net, campplus, torch.ones_like(dvector), dvector])
+            share = likeness.repeat_interleave(torch.tensor(PARTS, device=found.device))
+            shares.append(share.expand_as(found))
+            residuals.append(found - share * self.truth)
+            said.append(", ".join(f"{float(each):.3f}" for each in (eres2net, campplus, dvector)))
+        self.share, self.residual = torch.cat(shares), torch.cat(residuals)
+        return "; ".join(said)
 
     def added(self, truth: Tensor) -> Tensor:
-        drawn = self.residual[torch.randint(len(self.residual), (len(truth),), device=truth.device)]
-        return unit(self.share * truth + drawn)
+        drawn = torch.randint(len(self.residual), (len(truth),), device=truth.device)
+        return unit(self.share[drawn] * truth + self.residual[drawn])
 
 
 class Lessons:
