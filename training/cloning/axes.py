@@ -34,7 +34,7 @@ MELODY_PITCH = {"a": 171, "b": 171, "e": 148, "f": 208, "h": 164, "i": 151, "j":
 """At which the melody that clones have in a language is heard, in Hz: as in the product."""
 USUALLY, ELSEWHERE = (7, 7), {"e": (6, 7), "f": (7, 8)}
 """Where it is not English, so many layers, the first ones, have the timbre of those who speak the language; from the
-other number on they have more of the person's. (Spanish and French were trained with one more native layer.)"""
+other number on they have more of the person's."""
 BOLDER = 0.5
 """How much more."""
 

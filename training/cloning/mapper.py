@@ -14,6 +14,9 @@ STRAYING, STRAYING_ABROAD = 6, 4
 which decide how sounds are pronounced, that makes a voice hardly more like the person, and far more words misheard."""
 ACCENTED = "efp"
 """Spanish, French and Portuguese, by Kokoro's letters: what is learned of them is the same for everybody."""
+OWN_ABROAD = 1.2
+"""By which a person's own layers are multiplied in other languages than English: learned beside words that must be
+understood, they turn out too timid."""
 PITCH = 3
 INPUTS = 2 * EMBEDDING + PITCH + DVECTOR
 WIDTH, BLOCKS, DROPOUT = 512, 3, 0.2
@@ -75,7 +78,7 @@ class Mapper(nn.Module):
         x = self.norm(x)
         # Off the axes a small step is heard at once: these weights learn ten times slower.
         free = 0.1 * self.free(x).unflatten(1, (-1, STYLE))
-        layers, abroad = free[:, 1 : 1 + STRAYING], free[:, 1 + STRAYING :]
+        layers, abroad = free[:, 1 : 1 + STRAYING], OWN_ABROAD * free[:, 1 + STRAYING :]
         accents, shares = (each.expand(len(x), -1, -1, -1) for each in (self.accents, self.shares))
         return Guess(self.axes(x), free[:, 0], layers, abroad, 0.1 * self.grain(x), accents, shares)
 

@@ -24,7 +24,7 @@ from svc.errors import EngineUnavailable
 from svc.text.language import Language
 
 NETWORK = "data/voice-encoder.onnx"
-NETWORK_SHA256 = "7db917e9f89644dc09544a96e994cdb9709a72f62374bea64a6c3c2733f475b7"
+NETWORK_SHA256 = "5bed6343794cb8c6b0576fbf24c0197e1cb2e4eec51633f4e3cce2cabec173e1"
 
 Array = npt.NDArray[np.float32]
 
