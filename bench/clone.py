@@ -7,7 +7,7 @@ server does it; the clone says sentences that they never said, and is compared w
 import os
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import mean, stdev
@@ -42,6 +42,7 @@ _REFINED_BARS = ("≥ 0.65", "≥ 0.82", "≥ 90 %", "≥ 4.5", "≤ 1 %")
 _TEXT_LENGTH = range(60, 110)  # letters: long enough to tell a voice by
 _REFINED = "refined clone"
 _NETWORKS = {"speaker": "ERes2Net", "resemblyzer": "Resemblyzer"}
+_SENSES = (*_NETWORKS, "mos", "words")
 
 Figures = dict[str, Any]
 
@@ -50,7 +51,7 @@ def main(
     speakers: Annotated[Path, typer.Option(envvar="SPEAKERS_HOME", help="Recordings, with an index.tsv.")],
     texts: Annotated[int, typer.Option(help="Sentences that every clone says.")] = 2,
     limit: Annotated[int | None, typer.Option(help="Only the first so many speakers.")] = None,
-    every: Annotated[int, typer.Option(help="Refinement, damage and languages: only every so many speakers.")] = 4,
+    every: Annotated[int, typer.Option(help="Refinement and languages: only every so many speakers.")] = 4,
     refine: Annotated[bool, typer.Option(help="Measure refined clones too: a minute more for each.")] = False,
     eval_home: options.EvalHome = options.EVAL_HOME,
     keep: options.Keep = None,
@@ -71,11 +72,11 @@ def main(
             voice = session.clone(person)
             session.say("clone", person, voice, said)
             session.say("nearest built-in voice", person, session.nearest(person), said[:1])
+            for name, damage in DAMAGES.items():
+                session.spoil(name, person, damage, said)
             if number % every == 0:
                 if refine:
                     session.say(_REFINED, person, session.refined(person, voice), said)
-                for name, damage in DAMAGES.items():
-                    session.say(name, person, session.clone(person, damage), said)
                 for name, language in _LANGUAGES.items():
                     session.say(name, person, session.clone(person, language=language), abroad[name])
     report = _report(session, len(people))
@@ -97,6 +98,8 @@ class _Session:
     clone_seconds: list[float] = field(default_factory=list)
     improved: list[str] = field(default_factory=list)
     """Whose refined clones took the place of the first ones."""
+    refused: list[str] = field(default_factory=list)
+    """Damaged recordings that the server would not take."""
 
     def remember(self, people: list[Speaker]) -> None:
         for person in track(people, "listening to people"):
@@ -165,7 +168,18 @@ class _Session:
             figures[f"{network}_identified"] = float(max(likeness, key=likeness.__getitem__) == person.name)
         self.rows.setdefault(condition, []).append(figures)
 
-    def _heard(self, condition: str, name: str, voice: Voice, said: list[Sentence]) -> list[Figures]:
+    def spoil(self, condition: str, person: Speaker, damage: Damage, said: list[Sentence]) -> None:
+        """How like the person a clone from a damaged recording still is."""
+        if not references.clonable(person, damage):
+            self.refused.append(f"{person.name} ({condition})")
+            return
+        heard = self._heard(condition, person.name, self.clone(person, damage), said, senses=("speaker",))
+        likeness = self._likeness("speaker", [each["speaker"] for each in heard])
+        self.rows.setdefault(condition, []).append({"name": person.name, "speaker": likeness[person.name]})
+
+    def _heard(
+        self, condition: str, name: str, voice: Voice, said: list[Sentence], senses: Iterable[str] = _SENSES
+    ) -> list[Figures]:
         heard = []
         for number, sentence in enumerate(said):
             path = self.folder / f"{name}-{condition.replace(' ', '-').replace('/', '')}-{number}.wav"
@@ -173,7 +187,7 @@ class _Session:
             heard.append(
                 self.listener.ask(
                     path=str(path),
-                    senses=[*_NETWORKS, "mos", "words"],
+                    senses=list(senses),
                     language=voice.language.split("-")[0],
                     references=sentence.references,
                 )
@@ -199,7 +213,12 @@ def _report(session: _Session, count: int) -> Report:
         "clone",
         f"Cloning, {count} people whom training never heard",
         ["measure", "who speaks", "people", "mean", "spread", "worst", "bar"],
-        figures={"people": session.rows, "clone_seconds": session.clone_seconds, "improved": session.improved},
+        figures={
+            "people": session.rows,
+            "clone_seconds": session.clone_seconds,
+            "improved": session.improved,
+            "refused": session.refused,
+        },
     )
     clones, peers, refined = session.rows["clone"], session.rows["nearest built-in voice"], session.rows.get(_REFINED)
     voices = [("clone", clones, _BARS), ("nearest built-in voice", peers, _BARS)]
@@ -234,6 +253,10 @@ def _report(session: _Session, count: int) -> Report:
         "speech, the encoder, and tuning the colour by a spoken sentence; the server hears that once more, to measure "
         "the likeness."
     ]
+    if session.refused:
+        report.notes.append(
+            f"With less than three seconds of speech in them the server refuses these: {', '.join(session.refused)}."
+        )
     if refined:
         report.notes.append(
             f"{len(session.improved)} of {len(refined)} refined clones were found better, by the encoder; the others "

@@ -39,10 +39,10 @@ def validation(folder: Path) -> list[Speaker]:
     return speakers
 
 
-def clonable(person: Speaker) -> bool:
+def clonable(person: Speaker, damage: "Damage | None" = None) -> bool:
     """Whether the server would take the recording: some people's longest has less than three seconds of speech."""
     try:
-        prepared(person.reference)
+        prepared(person.reference, damage)
     except ClipTooShort:
         return False
     return True
