@@ -42,7 +42,7 @@ def uniform(count: int, low: float, high: float, device: torch.device) -> Tensor
     return low + (high - low) * torch.rand(count, 1, device=device)
 
 
-def steepness(count: int, softest: float, device: torch.device) -> Tensor:
+def edge_width(count: int, softest: float, device: torch.device) -> Tensor:
     """How many Hz wide a filter's edge is, from a cliff's 1 Hz on. An ear that knows no cliffs mishears behind them."""
     return torch.exp(uniform(count, 0.0, math.log(softest), device))
 
@@ -95,7 +95,7 @@ def equalise(wave: Tensor) -> Tensor:
     curve = F.interpolate(points, size=BINS, mode="linear", align_corners=True)[:, 0]
     hertz = torch.linspace(0, RATE / 2, BINS, device=device)
     cutoff = uniform(count, 3500, 14000, device)
-    return filtered(wave, 10 ** (curve / 20) * torch.sigmoid((cutoff - hertz) / steepness(count, 300, device)))
+    return filtered(wave, 10 ** (curve / 20) * torch.sigmoid((cutoff - hertz) / edge_width(count, 300, device)))
 
 
 def telephone(wave: Tensor) -> Tensor:
@@ -103,8 +103,8 @@ def telephone(wave: Tensor) -> Tensor:
     count, device = len(wave), wave.device
     hertz = torch.linspace(0, RATE / 2, BINS, device=device)
     low, high = uniform(count, 150, 400, device), uniform(count, 2800, 4000, device)
-    no_bass = torch.sigmoid((hertz - low) / steepness(count, 40, device))
-    no_treble = torch.sigmoid((high - hertz) / steepness(count, 100, device))
+    no_bass = torch.sigmoid((hertz - low) / edge_width(count, 40, device))
+    no_treble = torch.sigmoid((high - hertz) / edge_width(count, 100, device))
     narrow = filtered(wave, no_bass * no_treble)
     peak = narrow.abs().amax(dim=1, keepdim=True) + 1e-6
     x = narrow / peak
