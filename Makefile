@@ -33,7 +33,7 @@ test: $(VENV)/dev.stamp $(CLIENT_STAMPS) browser
 
 # The machine's Chromium, or Debian's, unpacked into the environment; without either, the tests of the page are skipped.
 browser: $(VENV)/dev.stamp
-	@$(BIN)/python -m tests.page.chromium
+	@$(BIN)/python -m tests.browser.chromium
 
 format: $(VENV)/dev.stamp
 	$(BIN)/ruff format .

@@ -24,17 +24,19 @@ from bench.report import Report
 from bench.sentences import Sentence
 from bench.studio import Studio
 from bench.worker import Worker
-from svc.cloning import clip, colour, refinery
+from svc.audio import decode as clip
+from svc.audio import equalizer as colour
+from svc.cloning import refinement as refinery
+from svc.cloning.built_in_embeddings import Likeness
 from svc.cloning.directions import Directions
-from svc.cloning.encoder import Heard, VoiceEncoder
-from svc.cloning.likeness import Likeness
-from svc.cloning.parameters import VoiceParameters
 from svc.cloning.search import Search
+from svc.cloning.speaker_encoder import Heard, VoiceEncoder
 from svc.engine.protocol import Samples
-from svc.introductions import INTRODUCTIONS
-from svc.speech import SpeechRequest
+from svc.synthesis.pipeline import SpeechRequest
 from svc.text.language import Language
-from svc.voices import Voice, built_in
+from svc.voices.catalogue import Voice, built_in
+from svc.voices.parameters import VoiceParameters
+from svc.voices.preview_texts import INTRODUCTIONS
 
 _LANGUAGES = {"es": Language.SPANISH, "fr": Language.FRENCH, "pt-br": Language.PORTUGUESE_BR}
 _BARS = ("≥ 0.50", "≥ 0.77", "≥ 70 %", "≥ 4.4", "≤ 2 %")

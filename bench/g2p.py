@@ -15,9 +15,9 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from svc.text.g2p import Phonemizer
+from svc.text.g2p.espeak import Espeak
 from svc.text.language import Language
-from svc.text.phonemes import Phonemizer
-from svc.text.phonemes.espeak import Espeak
 
 TABLES = ("english_pronunciations.tsv", "english_pronunciations_held_out.tsv")
 FOLDER = Path(__file__).parent.parent / "tests" / "text"

@@ -12,12 +12,12 @@ from rich.progress import track
 
 from bench import pace, references, speaking
 from bench.worker import ROOT, Worker
-from svc.cloning.clip import RATE
-from svc.cloning.encoder import VoiceEncoder
-from svc.cloning.parameters import VoiceParameters
+from svc.audio.decode import RATE
+from svc.cloning.speaker_encoder import VoiceEncoder
+from svc.text.g2p import Phonemizer
 from svc.text.language import Language
-from svc.text.phonemes import Phonemizer
-from svc.voices import built_in
+from svc.voices.catalogue import built_in
+from svc.voices.parameters import VoiceParameters
 
 SENTENCES, OTHER_LANGUAGES = "heldout.tsv", "heldout_languages.tsv"  # what training never saw, in training/
 _WHO = {"teacher": speaking.TEACHER, "turbo": speaking.TURBO}

@@ -12,9 +12,9 @@ from rich.progress import Progress
 
 from bench import speaking, speed
 from bench.worker import Worker
+from svc.text.frontend import Narrator
+from svc.text.g2p import Phonemizer
 from svc.text.language import Language
-from svc.text.narrator import Narrator
-from svc.text.phonemes import Phonemizer
 
 TWELVE_WORDS = "The old lighthouse keeper slowly climbed the stairs and lit the lamp."
 PEERS = ("Piper", "kokoro-onnx")

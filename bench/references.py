@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from bench.worker import ROOT
+from svc.audio import decode as clip
 from svc.audio import encoders, formats
-from svc.cloning import clip, quality
+from svc.cloning import reference as quality
 from svc.engine.protocol import Samples
 from svc.errors import ClipTooShort
 

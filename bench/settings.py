@@ -15,7 +15,7 @@ from bench import options, sentences
 from bench.report import Report
 from bench.studio import Studio
 from bench.worker import Worker
-from svc.delivery import VoiceSettings
+from svc.voices.settings import VoiceSettings
 
 VOICES = ("af_heart", "bm_george")
 _DEFAULTS = VoiceSettings()

@@ -17,12 +17,12 @@ import onnxruntime as ort
 
 from bench.stopwatch import Stopwatch
 from svc.app import create_engine
-from svc.cloning.parameters import VoiceParameters
-from svc.engine.alphabet import SYMBOLS
 from svc.engine.protocol import Chunk, StyleTable, Utterance
 from svc.settings import Settings
+from svc.text.g2p.vocabulary import SYMBOLS
 from svc.text.language import Language
-from svc.voices import Voices, built_in
+from svc.voices.catalogue import Voices, built_in
+from svc.voices.parameters import VoiceParameters
 
 TEACHER, TURBO, KOKORO = "Kokoro fp32", "svc-turbo", "SVC_ENGINE=kokoro"
 

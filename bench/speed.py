@@ -16,7 +16,7 @@ from bench.report import Report
 from bench.worker import Worker
 from svc.engine import weights
 from svc.settings import Settings
-from svc.voices import built_in
+from svc.voices.catalogue import built_in
 
 VOICE = "af_heart"
 SHORT = "The kettle is on, so sit down and tell me everything."

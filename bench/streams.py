@@ -11,8 +11,8 @@ from bench.report import Report
 from svc.app import create_engine, create_voices
 from svc.engine.protocol import Utterance
 from svc.settings import Settings
+from svc.text.g2p import Phonemizer
 from svc.text.language import Language
-from svc.text.phonemes import Phonemizer
 
 
 def main(

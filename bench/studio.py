@@ -5,13 +5,13 @@ from pathlib import Path
 
 import numpy as np
 
-from svc.alignment import TimedWord
 from svc.app import create_speech, create_voices
 from svc.audio import formats
-from svc.delivery import VoiceSettings
 from svc.engine.protocol import Samples
 from svc.settings import Settings
-from svc.speech import SpeechRequest, clip
+from svc.synthesis.alignment import TimedWord
+from svc.synthesis.pipeline import SpeechRequest, clip
+from svc.voices.settings import VoiceSettings
 
 
 class Studio:

@@ -12,10 +12,10 @@ import typer
 
 from bench.options import Output
 from bench.report import Report
+from svc.audio import decode as clip
 from svc.audio import encoders, formats
 from svc.audio.resampler import Resampler
-from svc.cloning import clip
-from svc.cloning.watermark import RATE, check, mark
+from svc.audio.watermark import RATE, check, mark
 from svc.engine.protocol import Samples
 from svc.errors import SvcError
 

@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 
 from svc.app import create_speech
-from svc.cloning.encoder import NETWORK_SHA256, VoiceEncoder
-from svc.introductions import INTRODUCTIONS
+from svc.cloning.speaker_encoder import NETWORK_SHA256, VoiceEncoder
 from svc.settings import Settings
-from svc.speech import SpeechRequest
+from svc.synthesis.pipeline import SpeechRequest
 from svc.text.language import Language
-from svc.voices import built_in
+from svc.voices.catalogue import built_in
+from svc.voices.preview_texts import INTRODUCTIONS
 
 TARGET = Path(__file__).parent.parent / "src/svc/data/voice-embeddings.npz"
 

@@ -16,16 +16,23 @@ from fastapi.testclient import TestClient
 
 import svc.app
 from svc.app import create_app, create_engine, create_voices
-from svc.cloning.booth import LoadEar
+from svc.cloning.trial import LoadEar
 from svc.engine.fake import FakeEngine
 from svc.engine.protocol import Samples
 from svc.settings import Settings
-from svc.speech import Speech, SpeechRequest
-from svc.text.phonemes import Phonemizer
-from svc.voices import Voices
+from svc.synthesis.pipeline import Speech, SpeechRequest
+from svc.text.g2p import Phonemizer
+from svc.voices.catalogue import Voices
+from tests.audio.recordings import encoded
 
 if TYPE_CHECKING:
     from faster_whisper import WhisperModel
+
+
+STORY = (
+    "When the storm came in from the west, the whole harbour went quiet, and the boats pulled at their ropes. "
+    "Nobody spoke of the two who were still out at sea. Towards morning the wind turned, and somebody saw a sail."
+)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -140,3 +147,15 @@ def _data(package: str) -> Path:
     assert spec is not None
     assert spec.submodule_search_locations
     return Path(spec.submodule_search_locations[0]) / "data"
+
+
+@pytest.fixture(scope="session")
+def spoken(say: Callable[..., Samples]) -> Samples:
+    """About 12 s of clean speech at 24 kHz."""
+    return say(STORY, voice="am_michael")
+
+
+@pytest.fixture(scope="session")
+def wav(spoken: Samples) -> bytes:
+    """The same as a file."""
+    return encoded(spoken, "wav 44.1 kHz")

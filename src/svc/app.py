@@ -12,7 +12,6 @@ from svc.api import (
     account,
     authentication,
     cloning,
-    content,
     cors,
     docs,
     errors,
@@ -20,45 +19,46 @@ from svc.api import (
     models,
     page,
     previews,
-    realtime,
     request_id,
     speech,
     tokens,
 )
+from svc.api import body_limits as content
 from svc.api import voices as voices_api
-from svc.auth.exposure import warn_if_exposed
+from svc.api.realtime import routes as realtime
+from svc.api.realtime.connections import Sockets
+from svc.api.realtime.session import Desk
 from svc.auth.housekeeping import Housekeeping
+from svc.auth.startup_warnings import warn_if_exposed
 from svc.auth.static_keys import StaticKeys
 from svc.auth.tokens import Tokens
 from svc.auth.verifier import Verifier
-from svc.cloning.booth import Booth, LoadEar
-from svc.cloning.custom_voices import CustomVoices
-from svc.cloning.ear import Ear
-from svc.cloning.likeness import Likeness
-from svc.cloning.outbox import Outbox
-from svc.cloning.refinements import Refinements
-from svc.cloning.refinery import Refinery
-from svc.cloning.store import VoiceStore
-from svc.cloning.studio import Studio
+from svc.cloning.built_in_embeddings import Likeness
+from svc.cloning.cloner import Studio
+from svc.cloning.refinement import Refinery
+from svc.cloning.refinement_queue import Refinements
+from svc.cloning.speaker_embedding import Ear
+from svc.cloning.trial import Booth, LoadEar
 from svc.engine import weights
 from svc.engine.fake import FakeEngine
 from svc.engine.kokoro import KokoroEngine
 from svc.engine.protocol import Engine
 from svc.engine.turbo import TurboEngine
-from svc.guides import library
-from svc.guides.library import Library
-from svc.realtime.session import Desk
-from svc.realtime.sockets import Sockets
-from svc.scheduler import Scheduler
 from svc.settings import Settings
-from svc.speech import Speech
-from svc.text.phonemes import Phonemizer
-from svc.voice_settings import VoiceSettingsStore
-from svc.voices import Voices, built_in
+from svc.synthesis.pipeline import Speech
+from svc.synthesis.scheduler import Scheduler
+from svc.text.g2p import Phonemizer
+from svc.voices.catalogue import Voices, built_in
+from svc.voices.custom_voices import CustomVoices
+from svc.voices.pending_uploads import Outbox
+from svc.voices.settings_store import VoiceSettingsStore
+from svc.voices.store import VoiceStore
+from svc.web import docs_site as library
+from svc.web.docs_site import Library
 
 if TYPE_CHECKING:  # these take their time to load: whoever has no table and no mirror need not wait for them
     from svc.auth.table import KeysTable
-    from svc.cloning.mirror import Mirror
+    from svc.voices.sync import Mirror
 
 
 def create_engine(settings: Settings) -> Engine:
@@ -91,8 +91,8 @@ def create_mirror(settings: Settings, custom_voices: CustomVoices) -> "Mirror | 
     outbox = create_outbox(settings)
     if settings.voice_mirror is None or outbox is None:
         return None
-    from svc.cloning.mirror import Mirror
-    from svc.cloning.remote import open_remote
+    from svc.voices.object_store import open_remote
+    from svc.voices.sync import Mirror
 
     remote = open_remote(settings.voice_mirror)
     return Mirror(remote, custom_voices.store, outbox, custom_voices.refresh, settings.voice_mirror_seconds)
@@ -116,7 +116,7 @@ def create_refinements(settings: Settings) -> Refinements:
 
 
 def load_ear() -> tuple[Ear, Likeness]:
-    from svc.cloning.encoder import VoiceEncoder
+    from svc.cloning.speaker_encoder import VoiceEncoder
 
     return VoiceEncoder.load(), Likeness.load()
 

@@ -9,8 +9,8 @@ from fastapi import FastAPI
 from uvicorn.config import LOGGING_CONFIG
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
-from svc.realtime.messages import LONGEST_MESSAGE
-from svc.realtime.sockets import Sockets
+from svc.api.realtime.connections import Sockets
+from svc.api.realtime.messages import LONGEST_MESSAGE
 from svc.settings import Settings
 
 

@@ -8,8 +8,8 @@ from pydantic import Field, SecretStr, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from svc.auth.address import normalised
-from svc.cloning import address
-from svc.voices import FALLBACK_VOICE
+from svc.voices import object_store_url as address
+from svc.voices.catalogue import FALLBACK_VOICE
 
 
 def _cache_dir() -> Path:

@@ -4,8 +4,8 @@ from fastapi.testclient import TestClient
 
 from svc.engine.fake import FakeEngine
 from svc.settings import Settings
-from svc.speech import Speech
-from svc.text.phonemes import Phonemizer
+from svc.synthesis.pipeline import Speech
+from svc.text.g2p import Phonemizer
 from tests.conftest import ready
 
 

@@ -17,8 +17,8 @@ from svc.auth.secret import Kind, generate
 from svc.auth.table import KeysTable
 from svc.engine.fake import FakeEngine
 from svc.settings import Settings
-from svc.speech import Speech
-from svc.text.phonemes import Phonemizer
+from svc.synthesis.pipeline import Speech
+from svc.text.g2p import Phonemizer
 from tests.auth.clock import Clock
 
 SPEECH = "/v1/text-to-speech/af_heart?output_format=pcm_8000"

@@ -13,8 +13,8 @@ from fastapi.testclient import TestClient
 from svc.app import create_app
 from svc.engine.fake import FakeEngine
 from svc.settings import Settings
-from svc.speech import Speech
-from svc.text.phonemes import Phonemizer
+from svc.synthesis.pipeline import Speech
+from svc.text.g2p import Phonemizer
 from tests.conftest import ready
 
 PATH = "/v1/text-to-speech/af_heart"

@@ -18,8 +18,8 @@ from svc.audio.formats import OUTPUT_FORMATS
 from svc.engine.fake import FakeEngine
 from svc.engine.protocol import Chunk, Utterance
 from svc.settings import Settings
-from svc.speech import Speech
-from svc.text.phonemes import Phonemizer
+from svc.synthesis.pipeline import Speech
+from svc.text.g2p import Phonemizer
 from tests.conftest import ready
 
 PATH = "/v1/text-to-speech/af_heart"

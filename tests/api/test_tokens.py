@@ -14,8 +14,8 @@ from svc.auth.principal import Scope
 from svc.auth.table import KeysTable
 from svc.engine.fake import FakeEngine
 from svc.settings import Settings
-from svc.speech import Speech
-from svc.text.phonemes import Phonemizer
+from svc.synthesis.pipeline import Speech
+from svc.text.g2p import Phonemizer
 from tests.auth.clock import Clock
 
 EPHEMERAL = "/v1/tokens/ephemeral"

@@ -28,8 +28,8 @@ from svc.engine.fake import FakeEngine
 from svc.engine.protocol import Samples
 from svc.server import create_server
 from svc.settings import Settings
-from svc.speech import Speech
-from svc.text.phonemes import Phonemizer
+from svc.synthesis.pipeline import Speech
+from svc.text.g2p import Phonemizer
 
 CLIENTS = ["python_0", "python_1", "python_2", "javascript_1", "javascript_2"]
 KEY = "a-key-of-the-tests"

@@ -16,8 +16,8 @@ from svc.app import create_app
 from svc.engine.fake import FakeEngine
 from svc.engine.protocol import Samples
 from svc.settings import Settings
-from svc.speech import Speech
-from svc.text.phonemes import Phonemizer
+from svc.synthesis.pipeline import Speech
+from svc.text.g2p import Phonemizer
 from tests.clients.conftest import KEY, VOICE, run, serving, wait_until_ready
 from tests.clients.reply import Reply, Words, words_of
 

@@ -11,11 +11,12 @@ from svc.app import create_app
 from svc.engine.fake import FakeEngine
 from svc.engine.protocol import Samples
 from svc.settings import Settings
-from svc.speech import Speech
-from svc.text.phonemes import Phonemizer
+from svc.synthesis.pipeline import Speech
+from svc.text.g2p import Phonemizer
+from tests.audio.recordings import encoded
 from tests.clients.conftest import KEY, Report, drive, serving, wait_until_ready
-from tests.cloning.conftest import STORY, load_stand_in
-from tests.cloning.recordings import encoded
+from tests.cloning.conftest import load_stand_in
+from tests.conftest import STORY
 
 
 @pytest.fixture(scope="module")

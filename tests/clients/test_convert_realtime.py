@@ -7,8 +7,8 @@ from functools import cache
 import pytest
 
 from svc.engine.fake import FakeEngine
-from svc.speech import Speech
-from svc.text.phonemes import Phonemizer
+from svc.synthesis.pipeline import Speech
+from svc.text.g2p import Phonemizer
 from tests.clients.conftest import Certificate, decoded
 from tests.clients.reply import Reply
 from tests.clients.sockets import Witnessed, witness

@@ -9,7 +9,7 @@ import soxr
 
 from svc.app import create_app
 from svc.settings import Settings
-from svc.speech import Speech
+from svc.synthesis.pipeline import Speech
 from tests.clients.conftest import KEY, decoded, drive, serving, wait_until_ready
 
 SENTENCE = "The quick brown fox jumps over the lazy dog."

@@ -18,8 +18,8 @@ from schemathesis.specs.openapi.checks import (
 from svc.app import create_app
 from svc.engine.fake import FakeEngine
 from svc.settings import Settings
-from svc.speech import Speech
-from svc.text.phonemes import Phonemizer
+from svc.synthesis.pipeline import Speech
+from svc.text.g2p import Phonemizer
 from tests.clients.conftest import serving, wait_until_ready
 
 CHECKED = [not_a_server_error, content_type_conformance, response_schema_conformance, status_code_conformance]

@@ -7,8 +7,8 @@ import pytest
 
 from svc.engine.fake import FakeEngine
 from svc.engine.protocol import Chunk, Samples, Utterance
-from svc.speech import Speech
-from svc.text.phonemes import Phonemizer
+from svc.synthesis.pipeline import Speech
+from svc.text.g2p import Phonemizer
 from tests.clients.conftest import Report
 from tests.clients.reply import Reply, Words
 from tests.clients.sockets import Witnessed, witness

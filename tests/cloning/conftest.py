@@ -1,23 +1,15 @@
 """What the tests of cloning share: somebody who speaks, and an ear that needs no model."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from zlib import crc32
 
 import numpy as np
-import pytest
 
-from svc.cloning.colour import PLAIN, Colour
-from svc.cloning.ear import Ear, Embedding
-from svc.cloning.likeness import Likeness
-from svc.cloning.parameters import LAYERS, STYLE, VoiceParameters
+from svc.audio.equalizer import PLAIN, Colour
+from svc.cloning.built_in_embeddings import Likeness
+from svc.cloning.speaker_embedding import Ear, Embedding
 from svc.engine.protocol import Samples
-from tests.cloning.recordings import encoded
-
-STORY = (
-    "When the storm came in from the west, the whole harbour went quiet, and the boats pulled at their ropes. "
-    "Nobody spoke of the two who were still out at sea. Towards morning the wind turned, and somebody saw a sail."
-)
+from svc.voices.parameters import LAYERS, STYLE, VoiceParameters
 
 
 @dataclass(frozen=True)
@@ -49,15 +41,3 @@ class StandInEar:
 def load_stand_in() -> tuple[Ear, Likeness]:
     """An ear for which no built-in voice is like anybody, but for Heart, who is a little like everybody."""
     return StandInEar(), Likeness({"af_heart": np.full(32, 0.01, np.float32)})
-
-
-@pytest.fixture(scope="session")
-def spoken(say: Callable[..., Samples]) -> Samples:
-    """About 12 s of clean speech at 24 kHz."""
-    return say(STORY, voice="am_michael")
-
-
-@pytest.fixture(scope="session")
-def wav(spoken: Samples) -> bytes:
-    """The same as a file."""
-    return encoded(spoken, "wav 44.1 kHz")

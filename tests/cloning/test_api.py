@@ -15,17 +15,17 @@ import pytest
 from fastapi.testclient import TestClient
 
 from svc.app import create_app
-from svc.cloning.ear import Ear
-from svc.cloning.likeness import Likeness
+from svc.cloning.built_in_embeddings import Likeness
+from svc.cloning.speaker_embedding import Ear
 from svc.engine.fake import FakeEngine
 from svc.engine.protocol import Samples
 from svc.errors import EngineUnavailable
 from svc.settings import Settings
-from svc.speech import Speech
-from svc.text.phonemes import Phonemizer
+from svc.synthesis.pipeline import Speech
+from svc.text.g2p import Phonemizer
+from tests.audio.recordings import RATE, encoded, music
 from tests.clients.conftest import serving
 from tests.cloning.conftest import load_stand_in
-from tests.cloning.recordings import RATE, encoded, music
 from tests.conftest import ready
 
 Serve = Callable[..., AbstractContextManager[TestClient]]

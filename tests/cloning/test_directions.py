@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from svc.cloning.directions import COUNT, Directions
-from svc.cloning.parameters import PITCH_SCALES, VoiceParameters
-from tests.cloning.voices import made_up
+from svc.voices.parameters import PITCH_SCALES, VoiceParameters
+from tests.voices.examples import made_up
 
 VOICE: VoiceParameters = made_up().parameters
 

@@ -9,21 +9,20 @@ import pytest
 import soxr
 from fastapi.testclient import TestClient
 
-from svc.cloning.ear import Embedding
-from svc.cloning.encoder import RATE as ENCODER_RATE
-from svc.cloning.encoder import VoiceEncoder, _pitch
-from svc.cloning.likeness import Likeness
-from svc.cloning.parameters import LAYERS, MELODY_PITCH, STYLE, VoiceParameters
-from svc.cloning.speakers import several
+from svc.cloning.built_in_embeddings import Likeness
+from svc.cloning.speaker_count import several
+from svc.cloning.speaker_embedding import Embedding
+from svc.cloning.speaker_encoder import RATE as ENCODER_RATE
+from svc.cloning.speaker_encoder import VoiceEncoder, _pitch
 from svc.engine.protocol import Samples
-from svc.introductions import INTRODUCTIONS
 from svc.settings import Settings
-from svc.speech import Speech, SpeechRequest
+from svc.synthesis.pipeline import Speech, SpeechRequest
 from svc.text.language import Language
-from svc.voices import Voices
-from tests.cloning.conftest import STORY
-from tests.cloning.recordings import RATE, encoded
-from tests.conftest import ready
+from svc.voices.catalogue import Voices
+from svc.voices.parameters import LAYERS, MELODY_PITCH, STYLE, VoiceParameters
+from svc.voices.preview_texts import INTRODUCTIONS
+from tests.audio.recordings import RATE, encoded
+from tests.conftest import STORY, ready
 
 # Each is between two built-in voices, and like neither.
 PEOPLE = {"Ada": ("af_bella", "bf_emma"), "Bert": ("am_fenrir", "bm_lewis"), "Cleo": ("jf_alpha", "ef_dora")}

@@ -13,9 +13,9 @@ import pytest
 import yaml  # type: ignore[import-untyped]
 from obstore.exceptions import BaseError
 
-from svc.cloning.remote import open_remote
 from svc.settings import Settings
-from tests.cloning.object_store import free_port
+from svc.voices.object_store import open_remote
+from tests.voices.object_store import free_port
 
 ROOT = Path(__file__).parents[2]
 RCLONE = Path(sys.executable).with_name("rclone")

@@ -20,10 +20,10 @@ from svc.app import create_app
 from svc.engine.fake import FakeEngine
 from svc.engine.protocol import Chunk, Utterance
 from svc.settings import Settings
-from svc.speech import Speech
-from svc.text.phonemes import Phonemizer
+from svc.synthesis.pipeline import Speech
+from svc.text.g2p import Phonemizer
 from tests.clients.conftest import serving, wait_until_ready
-from tests.cloning.object_store import free_port
+from tests.voices.object_store import free_port
 
 ROOT = Path(__file__).parents[2]
 CADDY = Path(sys.executable).with_name("caddy")

@@ -27,10 +27,10 @@ from svc.engine.fake import FakeEngine
 from svc.engine.protocol import Samples
 from svc.server import create_server
 from svc.settings import Settings
-from svc.speech import Speech
-from svc.text.phonemes import Phonemizer
+from svc.synthesis.pipeline import Speech
+from svc.text.g2p import Phonemizer
+from tests.audio.recordings import RATE, encoded
 from tests.cloning.conftest import load_stand_in
-from tests.cloning.recordings import RATE, encoded
 from tests.docs.blocks import ROOT
 from tests.docs.stand_ins import COMMANDS
 

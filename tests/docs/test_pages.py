@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from fastapi.testclient import TestClient
 
-from svc.guides import library
-from svc.guides.library import INDEX, Library
-from svc.guides.page import Page
+from svc.web import docs_site as library
+from svc.web.docs_site import INDEX, Library
+from svc.web.markdown_page import Page
 from tests.docs.blocks import ROOT
 
 DOCS = ROOT / "docs"

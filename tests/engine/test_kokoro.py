@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from svc.delivery import VoiceSettings
 from svc.engine import weights
 from svc.engine.kokoro import KokoroEngine
-from svc.speech import Speech, SpeechRequest
-from svc.text.phonemes import Phonemizer
-from svc.voices import Voices
+from svc.synthesis.pipeline import Speech, SpeechRequest
+from svc.text.g2p import Phonemizer
+from svc.voices.catalogue import Voices
+from svc.voices.settings import VoiceSettings
 
 
 @pytest.fixture(scope="module")

@@ -10,16 +10,17 @@ import onnxruntime as ort
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from svc.engine import front, runtime, weights
-from svc.engine.floats import in_floats
-from svc.engine.front import Array
+from svc.engine import acoustic_model as front
+from svc.engine import runtime, weights
+from svc.engine.acoustic_model import Array
+from svc.engine.dequantize import in_floats
 from svc.engine.graph import extract
-from svc.engine.integers import convolutions_as_products, products_by_rows
+from svc.engine.int8 import convolutions_as_products, products_by_rows
 from svc.engine.protocol import Utterance
 from svc.engine.runtime import Runtime
 from svc.engine.turbo import TurboEngine
 from svc.errors import EngineUnavailable
-from svc.voices import Voices
+from svc.voices.catalogue import Voices
 
 INPUTS = [front._TEXT, front._PITCH, front._ENERGY, front.TIMBRE]
 

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from jiwer import wer
 
-from svc.delivery import VoiceSettings
 from svc.engine.protocol import Samples
-from svc.speech import Speech, SpeechRequest
-from svc.voices import Voices
+from svc.synthesis.pipeline import Speech, SpeechRequest
+from svc.voices.catalogue import Voices
+from svc.voices.settings import VoiceSettings
 
 Say = Callable[..., Samples]
 Hear = Callable[..., str]

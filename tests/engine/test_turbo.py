@@ -13,7 +13,7 @@ from svc.engine.protocol import Samples, Utterance
 from svc.engine.turbo import TurboEngine
 from svc.engine.windows import Window, between_words
 from svc.errors import EngineUnavailable
-from svc.voices import Voices
+from svc.voices.catalogue import Voices
 
 PHONEMES = "wˌɛn ðə stˈɔɹm kˈAm ˈɪn fɹʌm ðə wˈɛst, ðə hˈOl hˈɑɹbəɹ wɛnt kwˈIət, ænd ðə bˈOts pˈʊld æt ðɛɹ ɹˈOps."
 

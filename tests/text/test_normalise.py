@@ -12,7 +12,7 @@ from svc.text import normalise as package
 from svc.text.language import Language
 from svc.text.normalise import LONGEST_WINDOW, normalise, windows
 from svc.text.normalise.rules import rewrite, rule
-from svc.text.reading import Reading
+from svc.text.spans import Reading
 
 HERE = Path(__file__).parent
 

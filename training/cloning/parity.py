@@ -27,13 +27,13 @@ from cloning.speech import Speech, unpack
 
 try:
     import soxr
-    from svc.cloning.parameters import VoiceParameters, accent_of
-    from svc.engine.alphabet import SYMBOLS
-    from svc.engine.front import SAMPLES_A_FRAME
+    from svc.engine.acoustic_model import SAMPLES_A_FRAME
     from svc.engine.protocol import Utterance
     from svc.engine.turbo import TurboEngine
+    from svc.text.g2p.vocabulary import SYMBOLS
     from svc.text.language import Language
-    from svc.voices import Voices, built_in
+    from svc.voices.catalogue import Voices, built_in
+    from svc.voices.parameters import VoiceParameters, accent_of
 except ImportError as problem:
     raise SystemExit(f"the product is needed too (PYTHONPATH=../src): {problem}") from problem
 

@@ -12,12 +12,12 @@ from svc.api.authentication import principal_of
 from svc.api.errors import ProblemsShape
 from svc.api.uploads import Upload, invalid
 from svc.api.voices import Done, VoiceSettingsShape, VoiceShape, shaped
-from svc.cloning.custom_voice import CustomVoice
-from svc.cloning.refinements import Refinements
-from svc.cloning.studio import Changes, Details, Studio
+from svc.cloning.cloner import Changes, Details, Studio
+from svc.cloning.refinement_queue import Refinements
 from svc.text.language import Language
-from svc.voice_settings import VoiceSettingsStore
-from svc.voices import Voices
+from svc.voices.catalogue import Voices
+from svc.voices.custom_voice import CustomVoice
+from svc.voices.settings_store import VoiceSettingsStore
 
 _FIELDS = {
     "name": {"type": "string", "description": "What the voice is called."},

@@ -7,8 +7,8 @@ from string import Template
 from fastapi import APIRouter, HTTPException, Response
 from fastapi.responses import FileResponse, HTMLResponse
 
-from svc.guides.library import INDEX, Library
-from svc.guides.page import ROOT, Page
+from svc.web.docs_site import INDEX, Library
+from svc.web.markdown_page import ROOT, Page
 
 _POLICY = {
     "default-src": "'none'",
@@ -28,8 +28,8 @@ _INTERACTIVE_POLICY = _POLICY | {
 
 # What the pages are made of: each with the package that it lies in.
 _ASSETS = {
-    "page.css": "svc.guides",
-    "interactive.js": "svc.guides",
+    "page.css": "svc.web.docs",
+    "interactive.js": "svc.web.docs",
     "swagger-ui.css": "fastapi_swagger.resources",
     "swagger-ui-bundle.js": "fastapi_swagger.resources",
 }
@@ -37,8 +37,8 @@ _ASSETS = {
 
 def router(library: Library) -> APIRouter:
     router = APIRouter(prefix=ROOT, include_in_schema=False)
-    template = Template((files("svc.guides") / "page.html").read_text("utf-8"))
-    interactive_page = (files("svc.guides") / "interactive.html").read_text("utf-8")
+    template = Template((files("svc.web") / "docs/page.html").read_text("utf-8"))
+    interactive_page = (files("svc.web") / "docs/interactive.html").read_text("utf-8")
 
     def shown(name: str, page: Page) -> Response:
         contents = "\n".join(_entry(each, title, each == name) for each, title in library.contents)

@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Any
 from fastapi import APIRouter, Response
 from fastapi.responses import PlainTextResponse
 
-from svc.cloning.custom_voices import CustomVoices
 from svc.errors import SvcError
-from svc.scheduler import Scheduler
+from svc.synthesis.scheduler import Scheduler
+from svc.voices.custom_voices import CustomVoices
 
 if TYPE_CHECKING:  # whoever has no mirror need not wait for what it takes to load
-    from svc.cloning.mirror import Mirror
+    from svc.voices.sync import Mirror
 
 
 def router(scheduler: Scheduler, custom_voices: CustomVoices, mirror: "Mirror | None") -> APIRouter:

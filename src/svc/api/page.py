@@ -48,7 +48,7 @@ class _File:
 def _load() -> dict[str, _File]:
     """Every file of the page, by its name: only what is listed here can ever be sent."""
     found = {}
-    for each in files("svc").joinpath("page").iterdir():
+    for each in files("svc").joinpath("web/playground").iterdir():
         media_type = _TYPES.get(f".{each.name.rpartition('.')[2]}")
         if media_type:
             content = each.read_bytes()

@@ -13,10 +13,10 @@ from fastapi import APIRouter, Response
 
 from svc.audio import formats
 from svc.errors import VoiceNotFound
-from svc.introductions import INTRODUCTIONS
-from svc.scheduler import Scheduler
-from svc.speech import AudioPart, Speech, SpeechRequest, clip
-from svc.voices import Voice, Voices
+from svc.synthesis.pipeline import AudioPart, Speech, SpeechRequest, clip
+from svc.synthesis.scheduler import Scheduler
+from svc.voices.catalogue import Voice, Voices
+from svc.voices.preview_texts import INTRODUCTIONS
 
 _FORMAT = formats.find("mp3_44100_64")
 _PRIVATE = {"cache-control": "private, max-age=300", "referrer-policy": "no-referrer"}

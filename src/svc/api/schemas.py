@@ -5,8 +5,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 
-from svc.delivery import VoiceSettings
 from svc.text.language import Language
+from svc.voices.settings import VoiceSettings
 
 
 def whole(text: str) -> str:

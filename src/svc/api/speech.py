@@ -9,17 +9,17 @@ from typing import Any
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 
-from svc.alignment import Alignment
-from svc.api.content import json_only
+from svc.api.body_limits import json_only
 from svc.api.models import MODEL_ID
 from svc.api.schemas import SpeechBody
 from svc.audio import formats
 from svc.audio.formats import OutputFormat
 from svc.errors import TextTooLong
-from svc.scheduler import Scheduler
-from svc.speech import AudioPart, Parts, Speech, SpeechRequest, clip, listener, stream
-from svc.voice_settings import VoiceSettingsStore
-from svc.voices import Voices
+from svc.synthesis.alignment import Alignment
+from svc.synthesis.pipeline import AudioPart, Parts, Speech, SpeechRequest, clip, listener, stream
+from svc.synthesis.scheduler import Scheduler
+from svc.voices.catalogue import Voices
+from svc.voices.settings_store import VoiceSettingsStore
 
 _AUDIO: dict[int | str, dict[str, Any]] = {200: {"content": {"audio/*": {}}, "description": "The audio."}}
 

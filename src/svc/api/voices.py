@@ -8,16 +8,16 @@ from fastapi import APIRouter, Depends, Query, Request
 from pydantic import BaseModel
 
 from svc.api import previews
-from svc.api.content import json_only
+from svc.api.body_limits import json_only
 from svc.api.models import MODEL_ID
 from svc.api.paging import Page, page
 from svc.api.schemas import VoiceSettingsBody
-from svc.cloning.custom_voice import CustomVoice
-from svc.cloning.quality import Measured
-from svc.cloning.refinements import Refinements
-from svc.delivery import VoiceSettings
-from svc.voice_settings import VoiceSettingsStore
-from svc.voices import Voice, Voices
+from svc.cloning.reference import Measured
+from svc.cloning.refinement_queue import Refinements
+from svc.voices.catalogue import Voice, Voices
+from svc.voices.custom_voice import CustomVoice
+from svc.voices.settings import VoiceSettings
+from svc.voices.settings_store import VoiceSettingsStore
 
 
 class VoiceSettingsShape(BaseModel):

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from svc import background
+from svc import tasks as background
 from svc.errors import KeysUnavailable
 
 if TYPE_CHECKING:  # SQLAlchemy takes its time to load: whoever has no table need not wait for it

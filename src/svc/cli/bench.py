@@ -13,7 +13,7 @@ from rich.table import Table
 
 from svc.app import create_speech, create_voices
 from svc.settings import Settings
-from svc.speech import Speech, SpeechRequest
+from svc.synthesis.pipeline import Speech, SpeechRequest
 
 _SENTENCE = "The lighthouse keeper climbed the stairs and lit the lamp."
 _PARAGRAPH = (

@@ -15,11 +15,11 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from svc.app import create_speech, create_voices
 from svc.audio import formats
 from svc.audio.formats import OutputFormat
-from svc.delivery import VoiceSettings
 from svc.errors import TextTooLong
 from svc.settings import Settings
-from svc.speech import Speech, SpeechRequest, SpokenChunk, clip
+from svc.synthesis.pipeline import Speech, SpeechRequest, SpokenChunk, clip
 from svc.text.language import Language
+from svc.voices.settings import VoiceSettings
 
 # What a file of this name is expected to hold, when no format is given.
 _FORMATS = {

@@ -12,16 +12,16 @@ from rich.markup import escape
 from rich.table import Table
 
 from svc.app import create_custom_voices, create_refinements, create_speech, create_studio, create_voices, load_ear
-from svc.cloning import archive
-from svc.cloning.booth import Booth
-from svc.cloning.custom_voice import ID, CustomVoice, DamagedVoice, new_id
-from svc.cloning.store import VoiceStore
-from svc.cloning.studio import Details
+from svc.cloning.cloner import Details
+from svc.cloning.trial import Booth
 from svc.errors import BuiltInVoice, ModelLoading
-from svc.scheduler import Scheduler
 from svc.settings import Settings
+from svc.synthesis.scheduler import Scheduler
 from svc.text.language import Language
-from svc.voices import Voices, built_in
+from svc.voices import archive
+from svc.voices.catalogue import Voices, built_in
+from svc.voices.custom_voice import ID, CustomVoice, DamagedVoice, new_id
+from svc.voices.store import VoiceStore
 
 app = typer.Typer(invoke_without_command=True, help="List the voices; add, remove, export and import custom ones.")
 

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from svc.cloning import clip
-from svc.cloning.watermark import check as look_for
+from svc.audio import decode as clip
+from svc.audio.watermark import check as look_for
 
 app = typer.Typer(no_args_is_help=True, help="Look for the watermark of SVC_WATERMARK.")
 

@@ -11,8 +11,8 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from svc.cloning.parameters import LARGEST, PITCH_SCALES, STYLE, VoiceParameters
-from svc.voices import built_in, usual
+from svc.voices.catalogue import built_in, usual
+from svc.voices.parameters import LARGEST, PITCH_SCALES, STYLE, VoiceParameters
 
 Offset = npt.NDArray[np.float32]
 """[COUNT], in units of the built-in voices' spread."""

@@ -9,16 +9,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import onnx
 
-from svc.engine.front import (
-    FEATURES,
-    LONGEST,
-    PITCH_CURVE,
-    SAMPLE_RATE,
-    SAMPLES_A_FRAME,
-    TIMBRE,
-    Front,
-    Score,
-)
+from svc.engine.acoustic_model import FEATURES, LONGEST, PITCH_CURVE, SAMPLE_RATE, SAMPLES_A_FRAME, TIMBRE, Front, Score
 from svc.engine.graph import extract
 from svc.engine.protocol import Chunk, Samples, Utterance, warm_up
 from svc.engine.runtime import Device, Runtime

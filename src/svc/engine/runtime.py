@@ -8,8 +8,8 @@ from typing import Literal
 import onnxruntime as ort
 from onnx import ModelProto
 
-from svc.engine.floats import in_floats
-from svc.engine.integers import convolutions_as_products
+from svc.engine.dequantize import in_floats
+from svc.engine.int8 import convolutions_as_products
 from svc.errors import EngineUnavailable
 
 Device = Literal["cpu", "cuda"]

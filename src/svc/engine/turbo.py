@@ -15,8 +15,8 @@ from importlib.resources import files
 import numpy as np
 import onnx
 
-from svc.engine.front import LONGEST, SAMPLE_RATE, SAMPLES_A_FRAME, Array, Front, Score
-from svc.engine.integers import products_by_rows
+from svc.engine.acoustic_model import LONGEST, SAMPLE_RATE, SAMPLES_A_FRAME, Array, Front, Score
+from svc.engine.int8 import products_by_rows
 from svc.engine.protocol import Chunk, Samples, Utterance, warm_up
 from svc.engine.runtime import Device, Runtime
 from svc.engine.windows import between_words

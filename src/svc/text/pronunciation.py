@@ -4,11 +4,11 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from svc.text.g2p import Phonemizer, from_ipa
 from svc.text.language import Language
 from svc.text.markup import Sound
 from svc.text.normalise import normalise
-from svc.text.phonemes import Phonemizer, from_ipa
-from svc.text.reading import Reading
+from svc.text.spans import Reading
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from svc.text.language import Language
 from svc.text.normalise.folding import Folded, fold
 from svc.text.normalise.languages import rules_of
 from svc.text.normalise.rules import Rewrite, rewrite
-from svc.text.reading import Reading
+from svc.text.spans import Reading
 
 # No pattern ever sees more than this, so that time grows with the length of a text and not with its square.
 LONGEST_WINDOW = 2000

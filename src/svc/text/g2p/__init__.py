@@ -1,0 +1,6 @@
+"""Graphemes to phonemes, in the alphabet that Kokoro was trained on."""
+
+from svc.text.g2p.ipa import from_ipa
+from svc.text.g2p.phonemizer import Phonemizer
+
+__all__ = ["Phonemizer", "from_ipa"]

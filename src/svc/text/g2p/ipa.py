@@ -1,0 +1,86 @@
+"""IPA in other spellings, turned into the alphabet that Kokoro was trained on."""
+
+import re
+from unicodedata import normalize
+
+from svc.text.g2p.vocabulary import SYMBOLS
+from svc.text.language import Language
+
+# What espeak-ng ties together with "^" was trained as one symbol.
+_TIED = {
+    "a^ɪ": "I",
+    "a^ʊ": "W",
+    "d^z": "ʣ",
+    "d^ʒ": "ʤ",
+    "e^ɪ": "A",
+    "o^ʊ": "O",
+    "ə^ʊ": "Q",
+    "s^s": "S",
+    "t^s": "ʦ",
+    "t^ʃ": "ʧ",
+    "ɔ^ɪ": "Y",
+}
+
+# The nearest sound for letters of the IPA that the alphabet lacks.
+_NEAREST = {
+    "g": "ɡ", "ɫ": "l", "ɭ": "l", "ɬ": "l", "ɮ": "l", "ʟ": "l", "ʍ": "w", "ʀ": "ʁ", "ʙ": "b", "ɓ": "b",
+    "ɗ": "d", "ɠ": "ɡ", "ɢ": "ɡ", "ʛ": "ɡ", "ɱ": "m", "ⱱ": "v", "ʐ": "ʒ", "ʑ": "ʒ", "ħ": "h", "ʕ": "ʔ",
+    "ɦ": "h", "ɧ": "ʃ", "ʜ": "h", "ʢ": "ʔ", "ʡ": "ʔ", "ɺ": "ɾ", "ɘ": "ə", "ɵ": "ə", "ɞ": "ɜ", "ɶ": "œ",
+    "ʏ": "y", "ʉ": "u", "ɝ": "ɜɹ", "ʅ": "ɨ", "ɿ": "ɨ", "ᴇ": "e", "ȵ": "ɲ", "ɩ": "ɪ", "ʱ": "ʰ", "ʷ": "w",
+    "ˠ": "", "ˤ": "", "ⁿ": "n", "ˡ": "l", "'": "ˈ", "ˑ": "ː", ":": "ː",
+}  # fmt: skip
+
+# Diphthongs and affricates of English, as they are usually written.
+_ENGLISH = {
+    "eɪ": "A", "aɪ": "I", "aʊ": "W", "ɔɪ": "Y", "oʊ": "O", "əʊ": "Q", "ej": "A", "aj": "I", "aw": "W",
+    "ɔj": "Y", "ow": "O", "ɚ": "əɹ", "ɝː": "ɜɹ", "ɝ": "ɜɹ", "r": "ɹ", "e": "ɛ", "o": "ɔ",
+}  # fmt: skip
+_AMERICAN = {**_ENGLISH, "əʊ": "O", "ɜːɹ": "ɜɹ", "ɜːr": "ɜɹ", "ɜː": "ɜɹ", "ɒ": "ɑ", "ɾ": "T", "ː": ""}
+_BRITISH = {**_ENGLISH, "oʊ": "Q", "ow": "Q", "eə": "ɛː", "æ": "a", "ɾ": "t", "ɝː": "ɜː", "ɝ": "ɜː", "ɚ": "ə"}
+_TONES = {"˥˩": "↘", "˧˥": "↗", "˨˩˦": "↓", "˧˩˧": "↓", "˨˩˨": "↓", "˨˩": "↓", "˥˥": "→", "˥": "→"}
+_EVERYWHERE = {"tʃ": "ʧ", "dʒ": "ʤ"}
+# English has "cats" in two symbols.
+_ABROAD = {"ts": "ʦ", "dz": "ʣ", "tɕ": "ʨ", "dʑ": "ʥ", "ʈʂ": "ꭧ"}
+
+_SPELLINGS = {
+    Language.ENGLISH_US: _AMERICAN,
+    Language.ENGLISH_GB: _BRITISH,
+    Language.MANDARIN: _ABROAD | _TONES,
+}
+
+_TIE_BARS = re.compile("[\u0361\u035c\u0311\u032f\u200d]")
+_SYLLABIC = re.compile("(.)\u0329")
+# People write stress before the syllable; Kokoro was trained with it before the vowel.
+_VOWELS = "AIOQWYaeiouyæɑɐɒɔəɚɛɜɝɞɤɨɪɯøœɵɘʉʊʌʏɶᵊᵻ"
+_STRESS = re.compile(f"([ˈˌ])([^{_VOWELS}ˈˌ ]+)(?=[{_VOWELS}])")
+_UNHEARD = re.compile(r"[/\[\].‿|‖]")
+
+
+def from_espeak(ipa: str) -> str:
+    """One word of espeak-ng's IPA (with "^" as tie) in Kokoro's alphabet."""
+    return within(_replace(ipa, _TIED).replace("^", ""))
+
+
+def from_ipa(ipa: str, language: Language) -> str:
+    """IPA as people write it in a `<phoneme>` tag, in Kokoro's alphabet."""
+    plain = " ".join(_UNHEARD.sub("", _TIE_BARS.sub("", normalize("NFC", ipa))).split())
+    plain = _SYLLABIC.sub(r"ᵊ\1", plain)
+    table = _EVERYWHERE | _SPELLINGS.get(language, _ABROAD)
+    return _STRESS.sub(r"\2\1", within(_replace(plain, table)))
+
+
+def within(phonemes: str) -> str:
+    """The phonemes with every symbol that Kokoro does not know replaced by the nearest, or left out."""
+    if all(symbol in SYMBOLS for symbol in phonemes):
+        return phonemes
+    return "".join(symbol if symbol in SYMBOLS else _nearest(symbol) for symbol in phonemes)
+
+
+def _nearest(symbol: str) -> str:
+    parts = (_NEAREST.get(part, part) for part in normalize("NFD", symbol))
+    return "".join(part for part in "".join(parts) if part in SYMBOLS)
+
+
+def _replace(text: str, table: dict[str, str]) -> str:
+    longest_first = sorted(table, key=len, reverse=True)
+    return re.sub("|".join(map(re.escape, longest_first)), lambda found: table[found.group()], text)

@@ -1,0 +1,83 @@
+"""Parts of speech for English words: an averaged perceptron over the word and its neighbours."""
+
+import re
+
+from svc.text.g2p.assets import load_json
+
+_CONTRACTION = re.compile(r"(?i)(?<=.)(n't|'(?:s|re|ve|ll|d|m))$")
+
+
+class Tagger:
+    """Penn Treebank tags, by the weights and features of the tagger that hibari-tts ships."""
+
+    def __init__(self) -> None:
+        model = load_json("tagger.json.gz")
+        self._certain: dict[str, str] = model["tagdict"]
+        self._weights: dict[str, dict[str, float]] = model["weights"]
+        self._vocabulary = frozenset(model["vocab"])
+
+    def __call__(self, words: list[str]) -> list[str]:
+        """One tag a word; a contraction ("she's") has the tag of its first part."""
+        parts: list[str] = []
+        firsts: list[int] = []
+        for word in words:
+            firsts.append(len(parts))
+            parts.extend(part for part in _CONTRACTION.split(word) if part)
+        tags = self._tag(parts)
+        return [tags[first] for first in firsts]
+
+    def _tag(self, parts: list[str]) -> list[str]:
+        window = ["-START2-", "-START-", *map(self._normal, parts), "-END-", "-END2-"]
+        tags = ["-START2-", "-START-"]
+        for at, part in enumerate(parts):
+            tags.append(self._certain.get(part) or self._guess(part, window[at : at + 5], tags[-1], tags[-2]))
+        return tags[2:]
+
+    def _guess(self, word: str, window: list[str], before: str, before_that: str) -> str:
+        two_back, one_back, here, one_on, two_on = window
+        features = (
+            "b",
+            f"s3={word[-3:]}",
+            f"p1={word[0]}",
+            f"w={here}",
+            f"sh={_shape(word)}",
+            "i0" if one_back == "-START-" else "i+",
+            f"t-1={before}",
+            f"t-2={before_that}",
+            f"t-12={before},{before_that}",
+            f"w-1={one_back}",
+            f"s3-1={one_back[-3:]}",
+            f"w-2={two_back}",
+            f"w+1={one_on}",
+            f"s3+1={one_on[-3:]}",
+            f"w+2={two_on}",
+        )
+        scores: dict[str, float] = {}
+        for feature in features:
+            for tag, weight in self._weights.get(feature, {}).items():
+                scores[tag] = scores.get(tag, 0.0) + weight
+        return max(scores, key=lambda tag: (scores[tag], tag)) if scores else "NN"
+
+    def _normal(self, word: str) -> str:
+        """The word as a feature: numbers and rare words by their look alone."""
+        if "-" in word and word[0] != "-":
+            normal = "!HYPHEN"
+        elif word.isdigit() and len(word) == 4:
+            normal = "!YEAR"
+        elif word[0].isdigit():
+            normal = "!DIGITS"
+        else:
+            normal = word.lower()
+        return normal if normal in self._vocabulary else f"<{_shape(word)}>"
+
+
+def _shape(word: str) -> str:
+    if word.isalpha():
+        if word.islower():
+            return "x"
+        if word.isupper():
+            return "XX" if len(word) > 1 else "X1"
+        return "Xx" if word[0].isupper() and word[1:].islower() else "xX"
+    if word.isdigit():
+        return "d"
+    return "".join("d" if c.isdigit() else "x" if c.isalpha() else c for c in word[:4])

@@ -1,0 +1,238 @@
+"""Every way in which a socket can end, and that nothing is left of it."""
+
+import asyncio
+import gc
+import json
+import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from websockets.exceptions import InvalidStatus
+
+from svc.api.realtime.context import Context
+from svc.text.g2p import Phonemizer
+from tests.api.realtime.conftest import Frame, Running, eventually, running, told
+from tests.auth.clock import Clock
+
+KINDS = ["stream-input", "multi-stream-input"]
+LONG = "This is a long sentence that goes on and on. " * 12
+
+
+@pytest.fixture
+def guarded(phonemizer: Phonemizer, tmp_path: Path) -> Iterator[tuple[Running, Clock]]:
+    clock = Clock(1_800_000_000)
+    table = f"sqlite:///{tmp_path}/keys.db"
+    with running(phonemizer, clock, api_key="right", api_keys_table=table, keys_cache_seconds=0) as service:
+        yield service, clock
+
+
+@pytest.mark.parametrize(
+    ("headers", "query", "first"),
+    [
+        ({"xi-api-key": "right"}, {}, {}),
+        ({"authorization": "Bearer right"}, {}, {}),
+        ({}, {"authorization": "Bearer right"}, {}),
+        ({}, {}, {"authorization": "Bearer right"}),
+        ({}, {}, {"xi_api_key": "right"}),
+        ({}, {}, {"xi-api-key": "right"}),
+    ],
+)
+def test_where_a_key_may_be(guarded: tuple[Running, Clock], headers: Frame, query: Frame, first: Frame) -> None:
+    service, _ = guarded
+    with service.open("stream-input", headers, **query) as caller:
+        caller.send({"text": " ", **first}, {"text": "Hello."}, {"text": ""})
+        assert told(caller.rest()).strip() == "Hello."
+        assert caller.close_code == 1000
+
+
+@pytest.mark.parametrize(
+    ("headers", "first", "status"),
+    [
+        ({"xi-api-key": "wrong"}, {}, "invalid_api_key"),
+        ({}, {"authorization": "Bearer wrong"}, "invalid_api_key"),
+        ({}, {}, "missing_api_key"),
+    ],
+)
+def test_a_wrong_key_on_stream_input(guarded: tuple[Running, Clock], headers: Frame, first: Frame, status: str) -> None:
+    service, _ = guarded
+    with service.open("stream-input", headers) as caller:
+        (frame,) = caller.send({"text": " ", **first}).rest()
+        assert (frame["error"], frame["code"], frame["audio"]) == (status, 1008, None)
+        assert frame["message"]
+        assert (caller.close_code, caller.socket.close_reason) == (1008, frame["message"])
+
+
+def test_a_single_use_token_opens_one_socket(guarded: tuple[Running, Clock]) -> None:
+    service, _ = guarded
+    minted = httpx.post(f"{service.address}/v1/single-use-token/tts_websocket", headers={"xi-api-key": "right"})
+    token = minted.json()["token"]
+    with service.open("stream-input", single_use_token=token) as caller:
+        caller.send({"text": " "}, {"text": "Hello."}, {"text": "", "flush": True})
+        assert told(caller.rest()).strip() == "Hello."
+    with service.open("stream-input", single_use_token=token) as caller:
+        (frame,) = caller.send({"text": " "}).rest()
+        assert frame["error"] == "invalid_api_key"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_token_that_expires_ends_the_socket_with_the_next_message(guarded: tuple[Running, Clock], kind: str) -> None:
+    service, clock = guarded
+    minted = httpx.post(
+        f"{service.address}/v1/tokens/ephemeral", headers={"xi-api-key": "right"}, json={"ttl_seconds": 60}
+    )
+    with service.open(kind, authorization=f"Bearer {minted.json()['token']}") as caller:
+        caller.send({"text": "Hello there.", "context_id": "a", "flush": True})
+        caller.until(lambda frame: "." in told([frame]))
+        clock.now += 3600
+        (frame,) = caller.send({"text": "And more.", "context_id": "a"}).rest()
+        assert (frame["error"], caller.close_code) == ("invalid_api_key", 1008)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_silence_of_the_client(service: Running, kind: str) -> None:
+    with service.open(kind, inactivity_timeout="1") as caller:
+        (frame,) = caller.send({"text": " ", "context_id": "a"}).rest()
+        assert (frame["error"], frame["code"], caller.close_code) == ("input_timeout_exceeded", 1008, 1008)
+
+
+def test_silence_does_not_count_while_the_server_speaks(service: Running) -> None:
+    with service.open("stream-input", inactivity_timeout="1") as caller:
+        service.engine.may_speak.clear()
+        caller.send({"text": "Hello there.", "flush": True})
+        with pytest.raises(TimeoutError):
+            caller.socket.recv(timeout=1.5)
+        service.engine.may_speak.set()
+        assert told(caller.rest()).strip() == "Hello there."
+        assert caller.close_code == 1008
+
+
+def test_the_engine_fails_in_mid_sentence(service: Running) -> None:
+    with service.open("stream-input") as caller:
+        *_, frame = caller.send({"text": "Hello there. An azure pleasure.", "flush": True}).rest()
+        assert (frame["error"], frame["code"], caller.close_code) == ("internal_error", 1011, 1011)
+        assert "stumbles" not in json.dumps(frame)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_client_vanishes(service: Running, kind: str) -> None:
+    with service.open(kind) as caller:
+        service.engine.may_speak.clear()
+        caller.send({"text": LONG, "context_id": "a"}, {"context_id": "a", "flush": True})
+        before = service.engine.chunks
+        caller.socket.socket.shutdown(socket.SHUT_RDWR)
+        eventually(lambda: service.sockets() == 0)
+        service.engine.may_speak.set()
+    assert service.engine.chunks - before <= 2
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_server_shuts_down(phonemizer: Phonemizer, kind: str) -> None:
+    with running(phonemizer) as service, service.open(kind) as caller, service.open(kind) as idle:
+        service.engine.may_speak.clear()
+        caller.send({"text": LONG, "context_id": "a", "flush": True}, {"text": "Not flushed.", "context_id": "a"})
+        eventually(lambda: service.sockets() == 2)
+        assert caller.socket.ping().wait(timeout=10)
+        service.server.should_exit = True
+        assert idle.rest() == []
+        assert idle.close_code == 1012
+        with pytest.raises(InvalidStatus) as refusal, service.open(kind):
+            pass
+        assert refusal.value.response.status_code == 503
+        service.engine.may_speak.set()
+        frames = caller.rest()
+        assert told(frames) == LONG
+        assert (frames[-1]["isFinal"], caller.close_code) == (True, 1012)
+
+
+def test_a_shutdown_does_not_wait_forever(phonemizer: Phonemizer) -> None:
+    with running(phonemizer, shutdown_seconds=0.2) as service, service.open("stream-input") as caller:
+        service.engine.may_speak.clear()
+        caller.send({"text": LONG, "flush": True})
+        assert caller.socket.ping().wait(timeout=10)
+        service.server.should_exit = True
+        caller.rest()
+        assert caller.close_code == 1012
+
+
+def _silent_client(service: Running, kind: str, **query: str) -> socket.socket:
+    """A client that never reads and never answers a ping, with the smallest buffer there is."""
+    plain = socket.socket()
+    plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    host, port = service.address.removeprefix("http://").split(":")
+    plain.connect((host, int(port)))
+    path = service.url(kind, **query).partition(f"{port}")[2]
+    key = "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n"
+    plain.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n{key}\r\n".encode())
+    assert plain.recv(4096).startswith(b"HTTP/1.1 101")
+    return plain
+
+
+def _masked(message: Frame) -> bytes:
+    payload = json.dumps(message).encode()
+    return b"\x81" + bytes([0x80 | 126]) + len(payload).to_bytes(2) + b"\0\0\0\0" + payload
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_client_that_does_not_read_holds_up_nobody_and_is_dropped(phonemizer: Phonemizer, kind: str) -> None:
+    with running(phonemizer, ping=1) as service:
+        stubborn = _silent_client(service, kind, output_format="pcm_48000")
+        stubborn.sendall(_masked({"text": LONG * 50, "context_id": "a", "flush": True}))
+        eventually(lambda: service.engine.chunks > 5)
+        with service.open("stream-input") as caller:
+            caller.send({"text": "Hello."}, {"text": ""})
+            assert told(caller.rest()) == "Hello."
+        made = service.engine.chunks
+        assert made < 200  # of some 700: the engine does not run ahead of who does not listen
+        eventually(lambda: service.sockets() == 0)
+        stubborn.close()
+
+
+def test_a_connection_that_is_open_at_one_end_only_is_noticed(phonemizer: Phonemizer) -> None:
+    with running(phonemizer, ping=0.3) as service, _silent_client(service, "stream-input", inactivity_timeout="180"):
+        eventually(lambda: service.sockets() == 1)
+        eventually(lambda: service.sockets() == 0)
+
+
+def test_too_many_sockets(phonemizer: Phonemizer) -> None:
+    with running(phonemizer, max_sockets=1) as service, service.open("stream-input") as first:
+        eventually(lambda: service.sockets() == 1)
+        with pytest.raises(InvalidStatus) as refusal, service.open("multi-stream-input"):
+            pass
+        assert refusal.value.response.status_code == 429
+        first.send({"text": "Hello."}, {"text": ""})
+        assert told(first.rest()) == "Hello."
+
+
+def test_a_page_from_elsewhere_may_not_use_an_open_server(service: Running) -> None:
+    with pytest.raises(InvalidStatus) as refusal, service.open("stream-input", {"origin": "https://evil.example"}):
+        pass
+    assert refusal.value.response.status_code == 403
+    with service.open("stream-input", {"origin": "http://localhost:3000"}) as caller:
+        assert told(caller.send({"text": "Hello."}, {"text": ""}).rest()) == "Hello."
+
+
+def test_nothing_is_left_behind(service: Running) -> None:
+    def converse() -> None:
+        for kind in KINDS:
+            with service.open(kind) as caller:
+                caller.send({"text": LONG, "context_id": "a", "flush": True})
+                caller.next()
+
+    converse()
+    eventually(lambda: service.sockets() == 0)
+    threads = threading.active_count()
+    for _ in range(10):
+        converse()
+    eventually(lambda: service.sockets() == 0)
+    eventually(lambda: threading.active_count() <= threads)
+
+    def contexts() -> int:
+        gc.collect()
+        return sum(isinstance(each, Context) for each in gc.get_objects())
+
+    eventually(lambda: contexts() == 0)
+    loop = next(each for each in gc.get_objects() if isinstance(each, asyncio.AbstractEventLoop) and each.is_running())
+    eventually(lambda: len(asyncio.all_tasks(loop)) <= 4)

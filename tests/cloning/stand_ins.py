@@ -1,0 +1,48 @@
+"""A mouth that tells what it is made of, and an ear that takes its word for it: a likeness can be found by looking."""
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from svc.audio import decode as clip
+from svc.audio.equalizer import PLAIN, Colour
+from svc.cloning.built_in_embeddings import Likeness
+from svc.cloning.speaker_embedding import Ear, Embedding
+from svc.engine.fake import FakeEngine
+from svc.engine.protocol import Chunk, Samples, Utterance
+from svc.voices.catalogue import Voices, built_in
+from svc.voices.parameters import STYLE
+from tests.cloning.conftest import Made
+from tests.voices.examples import made_up
+
+SOMEBODY: Embedding = Voices(built_in()).find("am_michael").style.mean(axis=0)
+
+
+class TellingEngine(FakeEngine):
+    """What it speaks is the timbre and melody that it was given."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.spoken: list[str] = []
+        self.before: Callable[[], object] = lambda: None
+
+    def synthesize(self, utterance: Utterance) -> Iterator[Chunk]:
+        self.before()
+        self.spoken.append(utterance.phonemes)
+        yield Chunk(utterance.style.mean(axis=0))
+
+
+class BelievingEar:
+    def hear(self, samples: Samples, rate: int) -> Made:
+        is_recording = len(samples) > 2 * clip.RATE
+        return Made(made_up().parameters, SOMEBODY if is_recording else samples[: 2 * STYLE])
+
+    def colour(self, samples: Samples, rate: int) -> Colour:
+        return PLAIN
+
+    def similarity(self, one: Embedding, other: Embedding) -> float:
+        return 1 - float(np.linalg.norm(one - other))
+
+
+def load_believing() -> tuple[Ear, Likeness]:
+    return BelievingEar(), Likeness({"af_heart": Voices(built_in()).find("af_heart").style.mean(axis=0)})

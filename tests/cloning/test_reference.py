@@ -1,0 +1,131 @@
+"""What is measured of a recording, what is chosen of it, and what is refused."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import soxr
+
+from svc.audio.decode import Clip
+from svc.cloning.reference import LEAST_SPEECH, MOST_SPEECH, examine
+from svc.engine.protocol import Samples
+from svc.errors import ClipSilent, ClipTooShort, NoSpeech
+from tests.audio.recordings import RATE, music, noise
+from tests.conftest import STORY
+
+
+def silence(seconds: float) -> Samples:
+    return np.zeros(int(seconds * RATE), dtype=np.float32)
+
+
+def joined(*parts: Samples) -> Clip:
+    return Clip(np.concatenate(parts))
+
+
+def test_a_good_recording(spoken: Samples) -> None:
+    reference = examine([Clip(spoken)])
+    measured = reference.measured
+    assert reference.warnings == ()
+    assert measured.clip_seconds == pytest.approx(len(spoken) / RATE, abs=0.01)
+    assert 0.7 * measured.clip_seconds < measured.speech_seconds < measured.clip_seconds
+    assert -35 < measured.level_dbfs < -10
+    assert measured.snr_db > 25
+    assert measured.clipping == 0
+
+
+def test_silence_is_trimmed(spoken: Samples) -> None:
+    padded = examine([joined(silence(5), spoken, silence(20), spoken[: RATE * 3], silence(9))])
+    assert padded.measured.clip_seconds > 45
+    assert len(padded.samples) / RATE < 18
+
+
+def test_several_recordings_are_one_reference(spoken: Samples) -> None:
+    halves = [Clip(spoken[: RATE * 5]), Clip(spoken[RATE * 5 :])]
+    assert examine(halves).measured.speech_seconds == pytest.approx(
+        examine([Clip(spoken)]).measured.speech_seconds, abs=0.6
+    )
+
+
+def test_the_best_of_a_long_recording_is_chosen(spoken: Samples) -> None:
+    bad = np.clip(20 * spoken, -0.5, 0.5) + noise(len(spoken) / RATE)[: len(spoken)]
+    bad = bad[: len(bad) // RATE * RATE]
+    good = np.concatenate([spoken, spoken])
+    reference = examine([joined(bad, bad, good, bad)])
+    assert len(reference.samples) / RATE <= MOST_SPEECH
+    assert reference.measured.speech_seconds > 40
+    chosen = reference.samples / np.abs(reference.samples).max()
+    assert np.mean(np.abs(chosen) > 0.98) < 0.001, "a stretch without clipping was there to choose"
+
+
+def test_level_does_not_matter(spoken: Samples) -> None:
+    loud, quiet = examine([Clip(spoken)]), examine([Clip(spoken * 0.02)])
+    assert len(quiet.samples) == pytest.approx(len(loud.samples), rel=0.03)
+    assert np.std(quiet.samples) == pytest.approx(np.std(loud.samples), rel=0.03)
+    assert any("quiet" in warning for warning in quiet.warnings)
+
+
+@pytest.mark.parametrize("snr", [10, 5])
+def test_noise_is_a_warning(spoken: Samples, snr: int) -> None:
+    level = float(np.sqrt(np.square(spoken).mean())) * 10 ** (-snr / 20)
+    reference = examine([Clip(spoken + noise(len(spoken) / RATE, level)[: len(spoken)])])
+    assert any("noisy" in warning for warning in reference.warnings)
+    assert reference.measured.snr_db == pytest.approx(snr, abs=5)
+
+
+@pytest.mark.parametrize("gain", [3, 8])
+@pytest.mark.parametrize("since", [RATE, 16_000, 44_100])
+def test_clipping_is_a_warning(spoken: Samples, gain: float, since: int) -> None:
+    """Also when the recording came by another rate since, which rounds the edges, and was made quieter."""
+    loud = np.clip(gain * spoken / np.abs(spoken).max(), -1, 1)
+    resampled = soxr.resample(soxr.resample(0.6 * loud, RATE, since), since, RATE).astype(np.float32)
+    reference = examine([Clip(resampled)])
+    assert any("distorted" in warning for warning in reference.warnings)
+    expected = (np.abs(loud) >= 1).mean()
+    assert 0.3 * expected < reference.measured.clipping < 3 * expected
+
+
+@pytest.mark.parametrize("voice", ["af_heart", "bm_george", "am_fenrir"])
+def test_speech_that_is_loud_but_whole_is_no_clipping(say: Callable[..., Samples], voice: str) -> None:
+    loud = say(STORY, voice=voice)
+    assert examine([Clip(loud / np.abs(loud).max())]).measured.clipping == 0
+
+
+def test_short_and_long_and_cut_off_are_warnings(spoken: Samples) -> None:
+    assert any("only" in warning for warning in examine([Clip(spoken[: RATE * 6])]).warnings)
+    assert any("long" in warning for warning in examine([Clip(spoken, too_long=True)]).warnings)
+    assert any("cut off" in warning for warning in examine([Clip(spoken, cut_off=True)]).warnings)
+
+
+def test_too_little_speech(spoken: Samples) -> None:
+    with pytest.raises(ClipTooShort, match=f"{LEAST_SPEECH:g}"):
+        examine([joined(spoken[: RATE * 2], silence(20))])
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.01, 10.0])
+def test_silence(seconds: float) -> None:
+    with pytest.raises(ClipSilent):
+        examine([Clip(silence(seconds))])
+
+
+def test_hum_below_hearing_is_silence() -> None:
+    with pytest.raises(ClipSilent):
+        examine([Clip(noise(10, 1e-4))])
+
+
+@pytest.mark.parametrize("seconds", [8, 25])
+@pytest.mark.parametrize(
+    "make", [noise, music, lambda seconds: 0.3 * np.sin(np.arange(seconds * RATE) / 30).astype(np.float32)]
+)
+def test_noise_and_music_are_no_speech(make: Callable[[float], Samples], seconds: int) -> None:
+    with pytest.raises(NoSpeech):
+        examine([Clip(make(seconds))])
+
+
+def test_speech_after_music_is_found(spoken: Samples) -> None:
+    reference = examine([joined(music(20), silence(1), spoken)])
+    assert reference.measured.speech_seconds < len(spoken) / RATE + 6
+
+
+def test_every_built_in_voice_passes(say: Callable[..., Samples]) -> None:
+    for voice in ("af_heart", "bm_george", "jf_alpha", "pm_alex", "zf_xiaoxiao", "am_onyx", "af_nicole"):
+        examine([Clip(say("The lighthouse keeper climbed the stairs, lit the lamp, and looked out to sea.", voice))])

@@ -1,0 +1,59 @@
+"""Every character once, in order, with times that never go back."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from svc.audio import formats
+from svc.engine.fake import FakeEngine
+from svc.synthesis.alignment import Alignment
+from svc.synthesis.pipeline import Speech, SpeechRequest, clip
+from svc.text.g2p import Phonemizer
+from svc.voices.catalogue import Voices, built_in
+
+SPEECH = Speech(FakeEngine(), Phonemizer())
+VOICE = Voices(built_in()).default
+
+
+def _aligned(text: str) -> tuple[Alignment, Alignment, float]:
+    *_, part = clip(SPEECH.speak(SpeechRequest(text, VOICE)), formats.find("pcm_24000"), 24_000, text)
+    return part.alignment, part.normalized, len(part.audio) / 2 / 24_000
+
+
+def _assert_sound(alignment: Alignment, seconds: float) -> None:
+    times = [time for pair in zip(alignment.starts, alignment.ends, strict=True) for time in pair]
+    assert times == sorted(times)
+    assert not times or (times[0] >= 0 and times[-1] <= seconds + 1e-6)
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("I paid $5 for it.", "I paid five dollars for it."),
+        ("Dr. Fox <break time='1s'/> left, at 3:30 pm.", "Doctor Fox  left, at three thirty p.m."),
+        ("  spaced   out \n\n paragraphs 😀 ", "spaced   out \n\n paragraphs "),
+        ("你好，世界。", "你好，世界。"),
+    ],
+)
+def test_original_and_normalized(text: str, read: str) -> None:
+    original, normalized, seconds = _aligned(text)
+    assert "".join(original.characters) == text
+    assert "".join(normalized.characters) == read
+    _assert_sound(original, seconds)
+    _assert_sound(normalized, seconds)
+
+
+def test_an_expression_is_heard_from_its_first_to_its_last_word() -> None:
+    original, normalized, _ = _aligned("It costs $5 now.")
+    read = "".join(normalized.characters)
+    assert original.starts[9] == pytest.approx(normalized.starts[read.index("five")])
+    assert original.ends[10] == pytest.approx(normalized.ends[read.index("dollars") + len("dollars") - 1])
+
+
+@given(st.text(max_size=200))
+@settings(max_examples=150, deadline=None)
+def test_any_text(text: str) -> None:
+    original, normalized, seconds = _aligned(text)
+    assert "".join(original.characters) == text
+    _assert_sound(original, seconds)
+    _assert_sound(normalized, seconds)

@@ -1,0 +1,237 @@
+import random
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from svc.text.g2p import Phonemizer, from_ipa
+from svc.text.g2p.aligned import align
+from svc.text.g2p.vocabulary import SYMBOLS
+from svc.text.language import Language
+from svc.text.spans import Token
+
+# OpenJTalk asks Sudachi, in its old way, for the reading of a character that it does not know.
+pytestmark = pytest.mark.filterwarnings("ignore:Dictionary.create:DeprecationWarning")
+
+# Differences that no listener hears, or that are a matter of notation.
+FOLDED = str.maketrans({"ˌ": None, "ᵊ": "ə", "T": "t", "ɾ": "t", "ᵻ": "ɪ", " ": None})
+
+
+@pytest.fixture(scope="module")
+def phonemizer() -> Phonemizer:
+    return Phonemizer()
+
+
+def spoken(tokens: list[Token]) -> str:
+    return "".join(token.phonemes + (" " if token.space else "") for token in tokens)
+
+
+def check(text: str, tokens: list[Token]) -> None:
+    """What every reading must keep to: places in order, and only symbols that the model knows."""
+    end = 0
+    for token in tokens:
+        assert end <= token.start < token.end <= len(text)
+        assert token.phonemes
+        assert all(symbol in SYMBOLS for symbol in token.phonemes)
+        end = token.end
+
+
+def score(phonemizer: Phonemizer, name: str) -> tuple[int, list[str]]:
+    """How many rows of a table (a word in brackets, its sound) there are, and those that are read otherwise."""
+    rows = Path(__file__).with_name(name).read_text(encoding="utf-8").splitlines()
+    wrong = []
+    for row in rows:
+        sentence, sounds = row.split("\t")
+        start, end = sentence.index("["), sentence.index("]") - 1
+        text = sentence.replace("[", "").replace("]", "")
+        tokens = phonemizer(text, Language.ENGLISH_US)
+        found = "".join(token.phonemes for token in tokens if token.start < end and token.end > start)
+        if found.translate(FOLDED) not in [sound.translate(FOLDED) for sound in sounds.split("|")]:
+            wrong.append(f"{sentence} {found}, not {sounds}")
+    print(f"{name}: {len(rows) - len(wrong)} of {len(rows)} right")
+    return len(rows), wrong
+
+
+def test_english_words_in_context(phonemizer: Phonemizer) -> None:
+    rows, wrong = score(phonemizer, "english_pronunciations.tsv")
+    assert rows > 150
+    assert not wrong
+
+
+def test_english_words_that_no_rule_was_made_for(phonemizer: Phonemizer) -> None:
+    rows, wrong = score(phonemizer, "english_pronunciations_held_out.tsv")
+    assert len(wrong) <= 0.08 * rows, wrong
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "phonemes"),
+    [
+        ("en-us", "Hello there, the apple is a fruit.", "həlˈO ðˈɛɹ, ði ˈæpᵊl ɪz ɐ fɹˈut."),
+        ("en-gb", "Hello there, the apple is a fruit.", "həlˈQ ðˈɛː, ði ˈapᵊl ɪz ɐ fɹˈuːt."),
+        ("en-us", "I want to eat to live.", "ˌI wˈɑnt tʊ ˈit tə lˈɪv."),
+        ("en-us", "Wait - what?", "wˈAt — wˌʌt?"),
+        ("en-us", "A well-known U.S. author...", "ɐ wˌɛlnˈOn jˌuˈɛs ˈɔθəɹ…"),
+        ("es", "¿Dónde está la biblioteca?", "dˈonde estˈa la βˌiβliotˈeka?"),
+        ("fr", "Il y a les amis de l'école !", "il i a lez amˈi də lekˈɔl!"),
+        ("it", "L'amico di un'altra città è qui.", "lamˈiko dɪ ʊnˈaltra ʧitːˈa e kwˈi."),
+        ("pt-br", "Eu não sei, mas isso é bom.", "eʊ nˌɐ̃ʊ̃ sˈA, maz ˈisw ɛ bˈoŋ."),
+        ("hi", "मेरा नाम राहुल है।", "mˌeːɾaː nˈaːm ɾˈaːhʊl hɛː."),
+        ("ja", "昨日、新聞を読みました。", "kʲinoː, ɕimbɯɴ o jomʲimaɕita."),
+        ("zh", "我昨天去了图书馆。", "wo↓ ʦwo↗tʰjɛ→n ʨʰy↘ lɤ tʰu↗ʂu→kwa↓n."),
+    ],
+)
+def test_each_language_in_the_alphabet_of_the_model(
+    phonemizer: Phonemizer, language: str, text: str, phonemes: str
+) -> None:
+    assert spoken(phonemizer(text, Language(language))) == phonemes
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "words"),
+    [
+        ("en-us", "“Don't stop,” she said.", ["“", "Don't", "stop", ",", "”", "she", "said", "."]),
+        ("en-us", "state-of-the-art", ["state", "of", "the", "art"]),
+        ("fr", "Qu'est-ce que c'est ?", ["Qu'est-ce que", "c'est", "?"]),
+        ("fr", "Comment allez-vous ?", ["Comment", "allez-vous", "?"]),
+        ("es", "el año 1999 fue", ["el", "año", "1999", "fue"]),
+        ("ja", "東京タワーを見に行きました。", ["東京タワー", "を", "見", "に", "行きました", "。"]),
+        ("ja", "２５人のｶﾞｰﾙ", ["２５", "人", "の", "ｶﾞｰﾙ"]),
+        ("zh", "今天天气很好。", ["今天天气", "很", "好", "。"]),
+    ],
+)
+def test_tokens_are_the_words_of_the_text(phonemizer: Phonemizer, language: str, text: str, words: list[str]) -> None:
+    tokens = phonemizer(text, Language(language))
+    check(text, tokens)
+    assert [text[token.start : token.end] for token in tokens] == words
+
+
+def test_every_word_of_a_long_french_sentence_has_its_sound(phonemizer: Phonemizer) -> None:
+    text = "Il n'y en a pas, mais les petits enfants ont été invités à un grand anniversaire chez eux " * 3
+    tokens = phonemizer(text, Language.FRENCH)
+    covered = {at for token in tokens for at in range(token.start, token.end)}
+    assert all(at in covered for at, character in enumerate(text) if character.isalpha())
+
+
+def test_capitals_are_words_letters_or_shouting(phonemizer: Phonemizer) -> None:
+    def read(text: str) -> str:
+        return spoken(phonemizer(text, Language.ENGLISH_US))
+
+    assert read("NASA") == "nˈæsə"
+    assert read("The FBI called.").split()[1] == "ˌɛfbˌiˈI"
+    assert read("STOP DOING THAT NOW!").startswith("stˈɑp")
+    assert read("NASA LAUNCHES NEW ROCKET").startswith("nˈæsə lˈɔnʧᵻz")
+    assert read("They told us about the US economy.").split()[2] != read("the US economy").split()[1]
+
+
+def test_regular_endings_have_the_sound_of_their_accent(phonemizer: Phonemizer) -> None:
+    words = "GPUs webhooks mentoring seeing voted GitHub's"
+    assert spoken(phonemizer(words, Language.ENGLISH_US)) == ("ʤˌipˌijˈuz wˈɛbhˌʊks mˈɛntˌɔɹɪŋ sˈiɪŋ vˈOTᵻd ɡˈɪthˌʌbz")
+    assert spoken(phonemizer(words, Language.ENGLISH_GB)) == (
+        "ʤˌiːpˌiːjˈuːz wˈɛbhˌʊks mˈɛntɔːɹɪŋ sˈiːɪŋ vˈQtɪd ɡˈɪthˌʌbz"
+    )
+
+
+def test_marks_keep_their_kind(phonemizer: Phonemizer) -> None:
+    for language in Language:
+        for mark in ';:,.!?—…"()“”':
+            assert mark in [token.phonemes for token in phonemizer(f"a {mark} a", language)], (language, mark)
+    assert spoken(phonemizer("- one; two -- «three»", Language.ENGLISH_US)) == "wˈʌn; tˈu — “θɹˈi”"
+    assert spoken(phonemizer("好，好。「好」", Language.MANDARIN)) == "xau↓, xau↓. “xau↓”"
+
+
+def test_one_phonemizer_serves_many_threads() -> None:
+    phonemizer = Phonemizer()
+    texts = [("Dónde está la casa", Language.SPANISH), ("les amis de l'école", Language.FRENCH)] * 10
+    alone = [phonemizer(*text) for text in texts]
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(lambda text: Phonemizer()(*text), texts)) == alone
+        assert list(pool.map(lambda text: phonemizer(*text), texts)) == alone
+
+
+def test_a_part_in_another_script_is_read_in_its_own_language(phonemizer: Phonemizer) -> None:
+    def read(text: str, language: Language) -> str:
+        return spoken(phonemizer(text, language))
+
+    assert "toːkʲoː" in read("I love 東京タワー!", Language.ENGLISH_US)
+    assert "pei↓ʨi→ŋ" in read("I love 北京!", Language.ENGLISH_US)
+    assert "həlˈO" in read("彼はhelloと言った。", Language.JAPANESE)
+    assert "həlˈO" in read("他说hello。", Language.MANDARIN)
+    assert read("Привет", Language.ENGLISH_US)
+    for foreign in ("Γειά σου", "שלום", "مرحبا", "안녕하세요", "สวัสดี"):
+        assert read(foreign, Language.FRENCH)
+
+
+@pytest.mark.parametrize(
+    ("ipa", "language", "phonemes"),
+    [
+        ("təˈmeɪtoʊ", "en-us", "təmˈAtO"),
+        ("təˈmɑːtəʊ", "en-gb", "təmˈɑːtQ"),
+        ("/ˈtʃiːz/", "en-us", "ʧˈiz"),
+        ("kæts", "en-us", "kæts"),
+        ("ˈbʌtn̩", "en-us", "bˈʌtᵊn"),
+        ("t͡saʊ", "it", "ʦaʊ"),
+        ("bɔ̃.ʒuʁ", "fr", "bɔ̃ʒuʁ"),
+        ("ma˥˩", "zh", "ma↘"),
+        ("\ud800\x00", "en-us", ""),
+        ("", "en-us", ""),
+    ],
+)
+def test_ipa_as_people_write_it(ipa: str, language: str, phonemes: str) -> None:
+    assert from_ipa(ipa, Language(language)) == phonemes
+
+
+def test_words_that_are_joined_and_split_are_aligned() -> None:
+    assert align(["il", "i", "a", "pa"], ["ilia", "pa"]) == [((0, 3), (0, 1)), ((3, 4), (1, 2))]
+    assert align(["mil", "el"], ["mi", "l", "el"]) == [((0, 1), (0, 2)), ((1, 2), (2, 3))]
+
+
+HOSTILE = {
+    "a word of 5,000 letters": "a" * 5000,
+    "10,000 exclamation marks": "!" * 10_000,
+    "camel case": "aB" * 1000,
+    "hyphens": "-".join("a" * 500),
+    "initials": "a.b.c." * 300,
+    "digits": "1234567890" * 100,
+    "control characters": "".join(map(chr, range(32))) * 5,
+    "lone surrogates": "\ud800abc\udfff" * 20,
+    "right to left": "\u202eمرحبا بالعالم " * 20,
+    "zero width": "a\u200bb\u200dc\ufeff" * 50,
+    "combining marks": "e" + "\u0301" * 500,
+    "symbols": "&@%+=#$€£¥°×÷<>*" * 5,
+    "apostrophes": "'" * 500 + "a'b'c'" * 50,
+    "small kana": "んっー" * 100,
+    "one character of Han": "漢" * 500,
+    "odd letters": "ǅ ŉ ﬁ ß İ ı ＡＢＣ １２３ ①②½ Ⅳ",
+    "brackets": "[[a]] <b> {x} ((x))",
+    "nothing": "",
+    "a full stop": ".",
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize("language", Language)
+def test_nothing_that_is_written_breaks_it(phonemizer: Phonemizer, language: Language, name: str) -> None:
+    tokens = phonemizer(HOSTILE[name], language)
+    check(HOSTILE[name], tokens)
+    # The engine takes 510 at once: no word may be longer.
+    assert all(len(token.phonemes) < 300 for token in tokens)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text(max_size=80), st.sampled_from(Language))
+def test_any_text_is_read(text: str, language: Language) -> None:
+    check(text, SHARED(text, language))
+
+
+SHARED = Phonemizer()
+
+
+def test_scripts_at_random(phonemizer: Phonemizer) -> None:
+    letters = "abcé 1.'-ñãअनु ंтпαβשלمر안녕สวัবাதம漢字アん&!"
+    dice = random.Random(7)
+    for _ in range(20):
+        text = "".join(dice.choices(letters, k=dice.choice((5, 30, 120))))
+        for language in Language:
+            check(text, phonemizer(text, language))
