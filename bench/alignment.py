@@ -13,7 +13,7 @@ from bench import options, sentences
 from bench.report import Report
 from bench.studio import Studio
 from bench.worker import Worker
-from svc.synthesis.pipeline import SpeechRequest
+from svc.synthesis.pipeline import SynthesisRequest
 
 VOICES = ("af_heart", "bm_george", "am_michael", "bf_emma")
 BAR = 0.060
@@ -32,7 +32,9 @@ def main(
         for number, text in enumerate(track(plain[:limit], "listening")):
             path = Path(scratch) / f"{number}.wav"
             voice = studio.voices.find(VOICES[number % len(VOICES)])
-            timed = [each for each in studio.record(SpeechRequest(text, voice), path) if each.word.spoken[0].isalpha()]
+            timed = [
+                each for each in studio.record(SynthesisRequest(text, voice), path) if each.word.spoken[0].isalpha()
+            ]
             words = [re.sub(r"[^a-z']", "", each.word.spoken.lower()) for each in timed]
             heard = listener.ask(path=str(path), senses=["onsets"], references=words)
             measured.append({"text": text, "voice": voice.key, "svc": [each.start for each in timed], **heard})
@@ -43,25 +45,25 @@ def main(
         figures={"sentences": measured},
         notes=[f"Bar: a median of at most {BAR * 1000:.0f} ms. A sentence that an ear hears otherwise is left out."],
     )
-    for ear in ("aligner", "whisper"):
-        report.rows.append(_row(ear, _differences(measured, ear)))
+    for encoder in ("aligner", "whisper"):
+        report.rows.append(_row(encoder, _differences(measured, encoder)))
     report.show()
     report.save(output)
 
 
-def _differences(measured: list[dict[str, Any]], ear: str) -> list[float]:
+def _differences(measured: list[dict[str, Any]], encoder: str) -> list[float]:
     return [
         ours - theirs
         for each in measured
-        if each[ear] is not None and len(each[ear]) == len(each["svc"])
-        for ours, theirs in zip(each["svc"], each[ear], strict=True)
+        if each[encoder] is not None and len(each[encoder]) == len(each["svc"])
+        for ours, theirs in zip(each["svc"], each[encoder], strict=True)
     ]
 
 
-def _row(ear: str, differences: list[float]) -> list[str]:
+def _row(encoder: str, differences: list[float]) -> list[str]:
     distances = sorted(map(abs, differences))
     return [
-        ear,
+        encoder,
         str(len(distances)),
         f"{median(distances) * 1000:.0f} ms",
         f"{distances[int(0.9 * len(distances))] * 1000:.0f} ms",

@@ -24,15 +24,14 @@ from bench.report import Report
 from bench.sentences import Sentence
 from bench.studio import Studio
 from bench.worker import Worker
-from svc.audio import decode as clip
-from svc.audio import equalizer as colour
-from svc.cloning import refinement as refinery
-from svc.cloning.built_in_embeddings import Likeness
+from svc.audio import decode, equalizer
+from svc.cloning import refinement as refinement_worker
+from svc.cloning.built_in_embeddings import BuiltInEmbeddings
 from svc.cloning.directions import Directions
 from svc.cloning.search import Search
-from svc.cloning.speaker_encoder import Heard, VoiceEncoder
+from svc.cloning.speaker_encoder import OnnxSpeakerEncoder, SpeakerEmbedding
 from svc.engine.protocol import Samples
-from svc.synthesis.pipeline import SpeechRequest
+from svc.synthesis.pipeline import SynthesisRequest
 from svc.text.language import Language
 from svc.voices.catalogue import Voice, built_in
 from svc.voices.parameters import VoiceParameters
@@ -64,7 +63,7 @@ def main(
     with tempfile.TemporaryDirectory() as scratch, Worker.listening(eval_home) as listener:
         folder = keep or Path(scratch)
         folder.mkdir(parents=True, exist_ok=True)
-        session = _Session(Studio(), VoiceEncoder.load(threads=os.cpu_count() or 2), listener, folder)
+        session = _Session(Studio(), OnnxSpeakerEncoder.load(threads=os.cpu_count() or 2), listener, folder)
         said = [s for s in sentences.read("en") if len(s.text) in _TEXT_LENGTH][:texts]
         abroad = {name: sentences.read(name)[1:5] for name in _LANGUAGES}
         session.remember(people)
@@ -89,14 +88,14 @@ def main(
 @dataclass
 class _Session:
     studio: Studio
-    encoder: VoiceEncoder
+    encoder: OnnxSpeakerEncoder
     listener: Worker
     folder: Path
     rows: dict[str, list[Figures]] = field(default_factory=dict)
     """One of each condition and speaker."""
     people: dict[str, dict[str, npt.NDArray[np.float64]]] = field(default_factory=dict)
     """Their other recordings, as each network hears them; [recordings, dimensions]"""
-    likeness: Likeness = field(default_factory=Likeness.load)
+    likeness: BuiltInEmbeddings = field(default_factory=BuiltInEmbeddings.load)
     clone_seconds: list[float] = field(default_factory=list)
     improved: list[str] = field(default_factory=list)
     """Whose refined clones took the place of the first ones."""
@@ -123,32 +122,34 @@ class _Session:
         old, directions, search = clone.parameters, Directions(), Search.start()
 
         def likeness(parameters: VoiceParameters, text: str) -> float:
-            spoken = self.encoder.hear(self._spoken(parameters, text, language), self.studio.sample_rate)
+            spoken = self.encoder.encode(self._spoken(parameters, text, language), self.studio.sample_rate)
             return self.encoder.similarity(spoken.embedding, heard.embedding)
 
         while not search.done:
-            text = refinery.tried(search.generation)
+            text = refinement_worker.tried(search.generation)
             search = search.after([likeness(directions.moved(old, trial), text) for trial in search.trials()])
         new = self._tuned(directions.moved(old, search.centre), heard, language)
-        judged_by = (INTRODUCTIONS[language], refinery.JUDGED_BY)
+        judged_by = (INTRODUCTIONS[language], refinement_worker.JUDGED_BY)
         before, after = ([likeness(each, text) for text in judged_by] for each in (old, new))
-        if not refinery.better(after, before):
+        if not refinement_worker.better(after, before):
             return clone
         self.improved.append(person.name)
         return self.studio.voices.sketch(new, language)
 
-    def _person(self, person: Speaker, damage: Damage | None = None) -> Heard:
-        return self.encoder.hear(references.prepared(person.reference, damage), clip.RATE)
+    def _person(self, person: Speaker, damage: Damage | None = None) -> SpeakerEmbedding:
+        return self.encoder.encode(references.prepared(person.reference, damage), decode.RATE)
 
-    def _tuned(self, parameters: VoiceParameters, person: Heard, language: Language) -> VoiceParameters:
+    def _tuned(self, parameters: VoiceParameters, person: SpeakerEmbedding, language: Language) -> VoiceParameters:
         """In the colour of the person."""
-        plain = replace(parameters, colour=colour.PLAIN)
-        spoken = self.encoder.colour(self._spoken(plain, INTRODUCTIONS[language], language), self.studio.sample_rate)
-        return replace(plain, colour=colour.change(person.colour, spoken))
+        plain = replace(parameters, equalizer_gains=equalizer.FLAT)
+        spoken = self.encoder.spectral_envelope(
+            self._spoken(plain, INTRODUCTIONS[language], language), self.studio.sample_rate
+        )
+        return replace(plain, equalizer_gains=equalizer.matching_gains(person.spectral_envelope, spoken))
 
     def _spoken(self, parameters: VoiceParameters, text: str, language: Language) -> Samples:
         sketch = self.studio.voices.sketch(parameters, language)
-        return self.studio.speak(SpeechRequest(text, sketch, language=language))
+        return self.studio.speak(SynthesisRequest(text, sketch, language=language))
 
     def nearest(self, person: Speaker) -> Voice:
         """The built-in voice that the server would name, by the same ear."""
@@ -185,7 +186,7 @@ class _Session:
         heard = []
         for number, sentence in enumerate(said):
             path = self.folder / f"{name}-{condition.replace(' ', '-').replace('/', '')}-{number}.wav"
-            self.studio.record(SpeechRequest(sentence.text, voice), path)
+            self.studio.record(SynthesisRequest(sentence.text, voice), path)
             heard.append(
                 self.listener.ask(
                     path=str(path),

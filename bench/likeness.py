@@ -13,7 +13,7 @@ from rich.progress import track
 from bench import pace, references, speaking
 from bench.worker import ROOT, Worker
 from svc.audio.decode import RATE
-from svc.cloning.speaker_encoder import VoiceEncoder
+from svc.cloning.speaker_encoder import OnnxSpeakerEncoder
 from svc.text.g2p import Phonemizer
 from svc.text.language import Language
 from svc.voices.catalogue import built_in
@@ -39,10 +39,10 @@ def measure(name: str, limit: int | None, teacher: Path, eval_home: Path, folder
 
 def measure_clones(speakers: Path, count: int, teacher: Path, eval_home: Path, folder: Path) -> list[Clip]:
     """The same with the voices of people, which neither engine was trained on; the vocoder is what differs."""
-    encoder = VoiceEncoder.load()
+    encoder = OnnxSpeakerEncoder.load()
     people = list(filter(references.clonable, references.validation(speakers)))
     chosen = people[:: max(1, len(people) // count)][:count]
-    voices = {each.name: encoder.hear(references.prepared(each.reference), RATE).parameters for each in chosen}
+    voices = {each.name: encoder.encode(references.prepared(each.reference), RATE).parameters for each in chosen}
     texts = [text for _, text in _held_out(SENTENCES)]
     clips = [
         _Clip(who, name, text, folder / "clones" / f"{name}.{number}.{who}.wav", voices[name])

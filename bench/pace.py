@@ -12,7 +12,7 @@ from rich.progress import Progress
 
 from bench import speaking, speed
 from bench.worker import Worker
-from svc.text.frontend import Narrator
+from svc.text.frontend import Frontend
 from svc.text.g2p import Phonemizer
 from svc.text.language import Language
 
@@ -24,7 +24,7 @@ Measure = dict[str, Any]
 
 def read(phonemizer: Phonemizer, text: str, language: Language) -> list[str]:
     """The phonemes of each utterance that svc makes of a text."""
-    return [phrase.phonemes for phrase in Narrator(phonemizer, language, language).read(text) if phrase.words]
+    return [phrase.phonemes for phrase in Frontend(phonemizer, language, language).read(text) if phrase.words]
 
 
 def measure(rounds: int, teacher: Path, peers_home: Path) -> dict[str, Measure]:

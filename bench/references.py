@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from bench.worker import ROOT
-from svc.audio import decode as clip
-from svc.audio import encoders, formats
+from svc.audio import decode, encoders, formats
 from svc.cloning import reference as quality
 from svc.engine.protocol import Samples
 from svc.errors import ClipTooShort
@@ -51,9 +50,9 @@ def clonable(person: Speaker, damage: "Damage | None" = None) -> bool:
 
 def prepared(path: Path, damage: "Damage | None" = None) -> Samples:
     """The speech in a recording, as the server chooses and trims it."""
-    recording = clip.read(path.read_bytes())
+    recording = decode.read(path.read_bytes())
     if damage:
-        recording = clip.read(clip.to_flac(damage(recording.samples)))
+        recording = decode.read(decode.to_flac(damage(recording.samples)))
     return quality.examine([recording]).samples
 
 
@@ -73,16 +72,16 @@ def noisy(samples: Samples) -> Samples:
 def phoned(samples: Samples) -> Samples:
     """300 to 3400 Hz."""
     spectrum = np.fft.rfft(samples)
-    hertz = np.fft.rfftfreq(len(samples), 1 / clip.RATE)
+    hertz = np.fft.rfftfreq(len(samples), 1 / decode.RATE)
     spectrum[(hertz < 300) | (hertz > 3400)] = 0
     return np.fft.irfft(spectrum, len(samples)).astype(np.float32)
 
 
 def compressed(samples: Samples) -> Samples:
     """MP3 with 32 kbit/s, and back."""
-    with encoders.create(formats.find("mp3_22050_32"), clip.RATE) as encoder:
+    with encoders.create(formats.find("mp3_22050_32"), decode.RATE) as encoder:
         content = encoder.encode(samples) + encoder.flush()
-    return clip.read(content).samples
+    return decode.read(content).samples
 
 
 DAMAGES: dict[str, Damage] = {"10 dB noise": noisy, "phone band": phoned, "MP3 32 kbit/s": compressed}

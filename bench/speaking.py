@@ -19,9 +19,9 @@ from bench.stopwatch import Stopwatch
 from svc.app import create_engine
 from svc.engine.protocol import Chunk, StyleTable, Utterance
 from svc.settings import Settings
-from svc.text.g2p.vocabulary import SYMBOLS
+from svc.text.g2p.vocabulary import VOCABULARY
 from svc.text.language import Language
-from svc.voices.catalogue import Voices, built_in
+from svc.voices.catalogue import VoiceCatalogue, built_in
 from svc.voices.parameters import VoiceParameters
 
 TEACHER, TURBO, KOKORO = "Kokoro fp32", "svc-turbo", "SVC_ENGINE=kokoro"
@@ -38,7 +38,7 @@ class Published:
         self._session = ort.InferenceSession(path, providers=["CPUExecutionProvider"])
 
     def synthesize(self, utterance: Utterance) -> Iterator[Chunk]:
-        tokens = [0, *(SYMBOLS[symbol] for symbol in utterance.phonemes), 0]
+        tokens = [0, *(VOCABULARY[symbol] for symbol in utterance.phonemes), 0]
         feed = {
             "input_ids": np.array([tokens], dtype=np.int64),
             "style": utterance.style[len(utterance.phonemes) - 1].reshape(1, 256),
@@ -80,8 +80,14 @@ def _utterance(phonemes: str, voice: str | dict[str, Any], styles: dict[str, Sty
     if isinstance(voice, str):
         return Utterance(phonemes, np.stack([styles[key] for key in voice.split("+")]).mean(axis=0))
     cloned = VoiceParameters.from_json(voice)
-    style = Voices(built_in()).sketch(cloned, Language.ENGLISH_US).style
-    return Utterance(phonemes, style, layers=cloned.layers, pitch_scale=cloned.pitch_scale, grain=cloned.grain)
+    style = VoiceCatalogue(built_in()).sketch(cloned, Language.ENGLISH_US).style
+    return Utterance(
+        phonemes,
+        style,
+        layer_offsets=cloned.layer_offsets,
+        pitch_scale=cloned.pitch_scale,
+        vocoder_embedding=cloned.vocoder_embedding,
+    )
 
 
 def main() -> None:

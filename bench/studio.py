@@ -5,12 +5,12 @@ from pathlib import Path
 
 import numpy as np
 
-from svc.app import create_speech, create_voices
+from svc.app import create_pipeline, create_voices
 from svc.audio import formats
 from svc.engine.protocol import Samples
 from svc.settings import Settings
 from svc.synthesis.alignment import TimedWord
-from svc.synthesis.pipeline import SpeechRequest, clip
+from svc.synthesis.pipeline import SynthesisRequest, clip
 from svc.voices.settings import VoiceSettings
 
 
@@ -18,7 +18,7 @@ class Studio:
     def __init__(self) -> None:
         settings = Settings()
         self.voices = create_voices(settings)
-        self._speech = create_speech(settings)
+        self._speech = create_pipeline(settings)
         self._speech.load()
         self._format = formats.find("wav_24000")
 
@@ -31,21 +31,21 @@ class Studio:
         seed: int | None = None,
     ) -> float:
         """Speaks the text into the file; the seconds that it lasts."""
-        request = SpeechRequest(text, self.voices.find(voice), settings or VoiceSettings(), seed=seed)
+        request = SynthesisRequest(text, self.voices.find(voice), settings or VoiceSettings(), seed=seed)
         self.record(request, path)
         with wave.open(str(path)) as recording:
             return float(recording.getnframes() / recording.getframerate())
 
-    def speak(self, request: SpeechRequest) -> Samples:
+    def speak(self, request: SynthesisRequest) -> Samples:
         return np.concatenate([chunk.samples for chunk in self._speech.speak(request)])
 
     @property
     def sample_rate(self) -> int:
         return self._speech.sample_rate
 
-    def record(self, request: SpeechRequest, path: Path) -> list[TimedWord]:
+    def record(self, request: SynthesisRequest, path: Path) -> list[TimedWord]:
         """Speaks into the file; the words with their times."""
         chunks = list(self._speech.speak(request))
         *_, whole = clip(chunks, self._format, self._speech.sample_rate, request.text)
         path.write_bytes(whole.audio)
-        return [timed for chunk in chunks for timed in chunk.heard.words]
+        return [timed for chunk in chunks for timed in chunk.aligned.words]

@@ -12,8 +12,7 @@ import typer
 
 from bench.options import Output
 from bench.report import Report
-from svc.audio import decode as clip
-from svc.audio import encoders, formats
+from svc.audio import decode, encoders, formats
 from svc.audio.resampler import Resampler
 from svc.audio.watermark import RATE, check, mark
 from svc.engine.protocol import Samples
@@ -24,7 +23,7 @@ _SUFFIXES = {".flac", ".wav", ".mp3", ".ogg", ".opus", ".m4a"}
 
 def _encoded(samples: Samples, output_format: str) -> Samples:
     with encoders.create(formats.find(output_format), RATE) as encoder:
-        return clip.read(encoder.encode(samples) + encoder.flush()).samples
+        return decode.read(encoder.encode(samples) + encoder.flush()).samples
 
 
 def _resampled(samples: Samples, rate: int) -> Samples:
@@ -77,7 +76,7 @@ def _recordings(folder: Path, limit: int) -> list[Samples]:
     for file in sorted(folder.rglob("*")):
         if file.suffix.lower() in _SUFFIXES and file.parent not in found and len(found) < limit:
             try:
-                samples = clip.read(file.read_bytes()).samples
+                samples = decode.read(file.read_bytes()).samples
             except SvcError:
                 continue
             if len(samples) >= 8 * RATE:

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
-from svc.app import create_speech
-from svc.cloning.speaker_encoder import NETWORK_SHA256, VoiceEncoder
+from svc.app import create_pipeline
+from svc.cloning.speaker_encoder import NETWORK_SHA256, OnnxSpeakerEncoder
 from svc.settings import Settings
-from svc.synthesis.pipeline import SpeechRequest
+from svc.synthesis.pipeline import SynthesisRequest
 from svc.text.language import Language
 from svc.voices.catalogue import built_in
 from svc.voices.preview_texts import INTRODUCTIONS
@@ -21,15 +21,15 @@ TARGET = Path(__file__).parent.parent / "src/svc/data/voice-embeddings.npz"
 
 
 def main() -> None:
-    speech, encoder = create_speech(Settings()), VoiceEncoder.load()
+    speech, encoder = create_pipeline(Settings()), OnnxSpeakerEncoder.load()
     speech.load()
     keys, embeddings = [], []
     for voice in built_in():
         # English by all of them, so that the language makes no difference; most can read it, and all have an accent.
-        request = SpeechRequest(INTRODUCTIONS[Language.ENGLISH_US], voice, language=Language.ENGLISH_US)
+        request = SynthesisRequest(INTRODUCTIONS[Language.ENGLISH_US], voice, language=Language.ENGLISH_US)
         samples = np.concatenate([chunk.samples for chunk in speech.speak(request)])
         keys.append(voice.key)
-        embeddings.append(encoder.hear(samples, speech.sample_rate).embedding.astype(np.float16))
+        embeddings.append(encoder.encode(samples, speech.sample_rate).embedding.astype(np.float16))
     # The network that heard them: a test notices when it is another by now.
     np.savez_compressed(
         TARGET, keys=np.array(keys), embeddings=np.array(embeddings), encoder_sha256=np.array(NETWORK_SHA256)

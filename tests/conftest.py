@@ -16,13 +16,13 @@ from fastapi.testclient import TestClient
 
 import svc.app
 from svc.app import create_app, create_engine, create_voices
-from svc.cloning.trial import LoadEar
+from svc.cloning.trial import LoadSpeakerEncoder
 from svc.engine.fake import FakeEngine
 from svc.engine.protocol import Samples
 from svc.settings import Settings
-from svc.synthesis.pipeline import Speech, SpeechRequest
+from svc.synthesis.pipeline import Pipeline, SynthesisRequest
 from svc.text.g2p import Phonemizer
-from svc.voices.catalogue import Voices
+from svc.voices.catalogue import VoiceCatalogue
 from tests.audio.recordings import encoded
 
 if TYPE_CHECKING:
@@ -36,10 +36,10 @@ STORY = (
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _one_ear() -> Iterator[None]:
+def _share_one_encoder() -> Iterator[None]:
     """Every service loads its ear when it starts; here they share one."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(svc.app, "load_ear", cache(svc.app.load_ear))
+        patch.setattr(svc.app, "load_speaker_encoder", cache(svc.app.load_speaker_encoder))
         yield
 
 
@@ -56,7 +56,7 @@ def _nothing_from_outside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 
 @pytest.fixture(scope="session")
-def voices() -> Voices:
+def voices() -> VoiceCatalogue:
     return create_voices(Settings())
 
 
@@ -68,33 +68,33 @@ def phonemizer() -> Phonemizer:
 @pytest.fixture(scope="session")
 def client(phonemizer: Phonemizer) -> Iterator[TestClient]:
     """The service with the fake engine, ready to speak."""
-    with ready(Settings(), Speech(FakeEngine(), phonemizer)) as client:
+    with ready(Settings(), Pipeline(FakeEngine(), phonemizer)) as client:
         yield client
 
 
 @contextmanager
-def ready(settings: Settings, speech: Speech, ear: LoadEar | None = None) -> Iterator[TestClient]:
+def ready(settings: Settings, speech: Pipeline, encoder: LoadSpeakerEncoder | None = None) -> Iterator[TestClient]:
     """A client of a service that has loaded its engine."""
-    with TestClient(create_app(settings, speech, ear=ear)) as client:
+    with TestClient(create_app(settings, speech, encoder=encoder)) as client:
         while client.get("/health").status_code != 200:
             pass
         yield client
 
 
 @pytest.fixture(scope="session")
-def speech(phonemizer: Phonemizer) -> Speech:
+def speech(phonemizer: Phonemizer) -> Pipeline:
     """The real thing: Kokoro behind the whole pipeline."""
-    speech = Speech(create_engine(Settings()), phonemizer)
+    speech = Pipeline(create_engine(Settings()), phonemizer)
     speech.load()
     return speech
 
 
 @pytest.fixture(scope="session")
-def say(speech: Speech, voices: Voices) -> Callable[..., Samples]:
+def say(speech: Pipeline, voices: VoiceCatalogue) -> Callable[..., Samples]:
     """Speaks a text with the real engine: `say("Hello.", voice="af_heart", **fields of SpeechRequest)`."""
 
     def say(text: str, voice: str = "af_heart", **fields: object) -> Samples:
-        request = SpeechRequest(text, voices.find(voice), **fields)  # type: ignore[arg-type]
+        request = SynthesisRequest(text, voices.find(voice), **fields)  # type: ignore[arg-type]
         return np.concatenate([chunk.samples for chunk in speech.speak(request)])
 
     return say

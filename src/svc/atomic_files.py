@@ -28,7 +28,7 @@ def remove(file: Path) -> None:
 
 
 def sync(folder: Path) -> None:
-    """Makes the names in a folder durable."""
+    """Makes the names in a folder atomic_files."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

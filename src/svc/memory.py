@@ -4,7 +4,7 @@ import ctypes
 import gc
 
 
-def give_back() -> None:
+def trim_malloc() -> None:
     """Hands memory that was freed back to the system; the C library would keep it for later, most of it for ever."""
     gc.collect()
     if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):  # glibc has it

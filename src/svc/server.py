@@ -9,7 +9,7 @@ from fastapi import FastAPI
 from uvicorn.config import LOGGING_CONFIG
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
-from svc.api.realtime.connections import Sockets
+from svc.api.realtime.connections import Connections
 from svc.api.realtime.messages import LONGEST_MESSAGE
 from svc.settings import Settings
 
@@ -39,7 +39,7 @@ def _logging() -> dict[str, Any]:
 class Server(uvicorn.Server):
     """Says where it listens, once it does; and lets sockets finish before it cuts them off."""
 
-    def __init__(self, config: uvicorn.Config, realtime: Sockets, patience: float) -> None:
+    def __init__(self, config: uvicorn.Config, realtime: Connections, patience: float) -> None:
         super().__init__(config)
         self._realtime = realtime
         self._patience = patience

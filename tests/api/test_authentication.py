@@ -17,7 +17,7 @@ from svc.auth.secret import Kind, generate
 from svc.auth.table import KeysTable
 from svc.engine.fake import FakeEngine
 from svc.settings import Settings
-from svc.synthesis.pipeline import Speech
+from svc.synthesis.pipeline import Pipeline
 from svc.text.g2p import Phonemizer
 from tests.auth.clock import Clock
 
@@ -74,7 +74,7 @@ def clock() -> Clock:
 def static(phonemizer: Phonemizer) -> Iterator[TestClient]:
     """A service with static keys alone."""
     settings = Settings.model_validate({"api_key": "key-one", "api_keys": "key-two, key-dreißig"})
-    with TestClient(create_app(settings, Speech(FakeEngine(), phonemizer))) as client:
+    with TestClient(create_app(settings, Pipeline(FakeEngine(), phonemizer))) as client:
         yield client
 
 
@@ -87,7 +87,7 @@ def table_url(tmp_path: Path) -> str:
 def shared(table_url: str, phonemizer: Phonemizer, clock: Clock) -> Iterator[TestClient]:
     """A service with a keys table alone."""
     settings = Settings.model_validate({"api_keys_table": table_url})
-    with TestClient(create_app(settings, Speech(FakeEngine(), phonemizer), clock)) as client:
+    with TestClient(create_app(settings, Pipeline(FakeEngine(), phonemizer), clock)) as client:
         yield client
 
 
@@ -232,7 +232,7 @@ def test_a_single_use_token_is_for_a_socket_alone(shared: TestClient, new_key: C
 
 def test_keys_that_cannot_be_checked(phonemizer: Phonemizer) -> None:
     settings = Settings.model_validate({"api_key": "key-one", "api_keys_table": "postgresql://u:hidden@127.0.0.1:1/d"})
-    with TestClient(create_app(settings, Speech(FakeEngine(), phonemizer))) as client:
+    with TestClient(create_app(settings, Pipeline(FakeEngine(), phonemizer))) as client:
         response = client.get("/v1/voices", headers={"xi-api-key": generate(Kind.KEY)})
         assert response.status_code == 503
         assert response.json()["detail"]["status"] == "keys_unavailable"
@@ -305,7 +305,7 @@ def test_credentials_of_a_first_message(message: dict[str, object], credential: 
 
 
 def test_sockets_pass_and_judge_for_themselves(phonemizer: Phonemizer) -> None:
-    app = create_app(Settings.model_validate({"api_key": "key-one"}), Speech(FakeEngine(), phonemizer))
+    app = create_app(Settings.model_validate({"api_key": "key-one"}), Pipeline(FakeEngine(), phonemizer))
 
     @app.websocket("/v1/echo")
     async def echo(socket: WebSocket) -> None:

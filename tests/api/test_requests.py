@@ -13,7 +13,7 @@ from fastapi.testclient import TestClient
 from svc.app import create_app
 from svc.engine.fake import FakeEngine
 from svc.settings import Settings
-from svc.synthesis.pipeline import Speech
+from svc.synthesis.pipeline import Pipeline
 from svc.text.g2p import Phonemizer
 from tests.conftest import ready
 
@@ -57,7 +57,7 @@ def test_huge_body(client: TestClient) -> None:
 @pytest.fixture
 def address(phonemizer: Phonemizer) -> Iterator[tuple[str, int]]:
     """A real server that is quick to lose patience."""
-    app = create_app(Settings(max_body_seconds=0.3), Speech(FakeEngine(), phonemizer))
+    app = create_app(Settings(max_body_seconds=0.3), Pipeline(FakeEngine(), phonemizer))
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning"))
     thread = threading.Thread(target=server.run)
     thread.start()
@@ -88,7 +88,7 @@ def test_pages_of_this_machine_may_call_an_open_service(client: TestClient) -> N
 
 
 def test_any_page_may_call_a_service_with_keys(phonemizer: Phonemizer) -> None:
-    with TestClient(create_app(Settings(api_key="a-secret-key"), Speech(FakeEngine(), phonemizer))) as client:
+    with TestClient(create_app(Settings(api_key="a-secret-key"), Pipeline(FakeEngine(), phonemizer))) as client:
         response = client.get("/v1/voices", headers={"origin": "https://example.com"})
         assert response.status_code == 401
         assert response.headers["access-control-allow-origin"] == "*"
@@ -98,7 +98,7 @@ def test_any_page_may_call_a_service_with_keys(phonemizer: Phonemizer) -> None:
 
 def test_origins_can_be_chosen(phonemizer: Phonemizer) -> None:
     with ready(
-        Settings(cors_origins="https://a.example, https://b.example"), Speech(FakeEngine(), phonemizer)
+        Settings(cors_origins="https://a.example, https://b.example"), Pipeline(FakeEngine(), phonemizer)
     ) as client:
         for origin, allowed in (("https://b.example", True), ("https://c.example", False)):
             response = client.get("/v1/voices", headers={"origin": origin})

@@ -18,7 +18,7 @@ from svc.audio.formats import OUTPUT_FORMATS
 from svc.engine.fake import FakeEngine
 from svc.engine.protocol import Chunk, Utterance
 from svc.settings import Settings
-from svc.synthesis.pipeline import Speech
+from svc.synthesis.pipeline import Pipeline
 from svc.text.g2p import Phonemizer
 from tests.conftest import ready
 
@@ -146,7 +146,7 @@ def test_silence_for_emoji_is_short(client: TestClient) -> None:
 
 
 def test_text_limit(phonemizer: Phonemizer) -> None:
-    with ready(Settings(max_characters=10), Speech(FakeEngine(), phonemizer)) as client:
+    with ready(Settings(max_characters=10), Pipeline(FakeEngine(), phonemizer)) as client:
         assert client.post(PATH, json={"text": "ten chars!"}).status_code == 200
         response = client.post(PATH, json={"text": "eleven char"})
         assert response.status_code == 400
@@ -163,7 +163,7 @@ def test_longest_text(client: TestClient) -> None:
 def test_unknown_voices(client: TestClient, phonemizer: Phonemizer) -> None:
     response = client.post("/v1/text-to-speech/nobody", json={"text": "Hello."})
     assert response.headers["x-svc-voice"] == HEART
-    with ready(Settings(strict_voices=True), Speech(FakeEngine(), phonemizer)) as strict:
+    with ready(Settings(strict_voices=True), Pipeline(FakeEngine(), phonemizer)) as strict:
         response = strict.post("/v1/text-to-speech/nobody", json={"text": "Hello."})
         assert (response.status_code, response.json()["detail"]["status"]) == (404, "voice_not_found")
 
@@ -175,7 +175,7 @@ def test_loading_engine_answers_503_with_retry_after(phonemizer: Phonemizer) -> 
         def load(self) -> None:
             self.released.wait()
 
-    with TestClient(create_app(Settings(), Speech(Slow(), phonemizer))) as client:
+    with TestClient(create_app(Settings(), Pipeline(Slow(), phonemizer))) as client:
         for path in (PATH, f"{PATH}/stream"):
             response = client.post(path, json={"text": "Hello."})
             assert response.status_code == 503
@@ -192,7 +192,7 @@ def test_broken_engine_is_a_500_in_the_usual_shape(phonemizer: Phonemizer) -> No
         def synthesize(self, utterance: Utterance) -> Iterator[Chunk]:
             raise RuntimeError("secret internals")
 
-    with ready(Settings(), Speech(Broken(), phonemizer)) as client:
+    with ready(Settings(), Pipeline(Broken(), phonemizer)) as client:
         for path in (PATH, f"{PATH}/stream"):
             response = client.post(path, json={"text": "Hello."})
             assert response.status_code == 500
@@ -220,7 +220,7 @@ class _Counting(FakeEngine):
 def _served(engine: _Counting, phonemizer: Phonemizer) -> Iterator[str]:
     """A real server on a free port of the loopback, for what a test client cannot show."""
     server = uvicorn.Server(
-        uvicorn.Config(create_app(Settings(), Speech(engine, phonemizer)), port=0, log_level="warning")
+        uvicorn.Config(create_app(Settings(), Pipeline(engine, phonemizer)), port=0, log_level="warning")
     )
     thread = threading.Thread(target=server.run)
     thread.start()

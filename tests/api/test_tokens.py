@@ -14,7 +14,7 @@ from svc.auth.principal import Scope
 from svc.auth.table import KeysTable
 from svc.engine.fake import FakeEngine
 from svc.settings import Settings
-from svc.synthesis.pipeline import Speech
+from svc.synthesis.pipeline import Pipeline
 from svc.text.g2p import Phonemizer
 from tests.auth.clock import Clock
 
@@ -35,7 +35,7 @@ def replicas(tmp_path: Path, phonemizer: Phonemizer, clock: Clock) -> Iterator[l
     """Two services that share a keys table and a static key."""
     settings = Settings.model_validate({"api_key": "static-key", "api_keys_table": f"sqlite:///{tmp_path}/keys.db"})
     with ExitStack() as stack:
-        apps = [create_app(settings, Speech(FakeEngine(), phonemizer), clock) for _ in range(2)]
+        apps = [create_app(settings, Pipeline(FakeEngine(), phonemizer), clock) for _ in range(2)]
         yield [stack.enter_context(TestClient(app)) for app in apps]
 
 
@@ -140,7 +140,7 @@ def test_token_types_that_there_are_not(service: TestClient, kind: str) -> None:
 def test_without_a_table_there_are_no_tokens(client: TestClient, phonemizer: Phonemizer, path: str) -> None:
     assert _status(client.post(path)) == (501, "not_supported")
     settings = Settings.model_validate({"api_key": "static-key"})
-    with TestClient(create_app(settings, Speech(FakeEngine(), phonemizer))) as static:
+    with TestClient(create_app(settings, Pipeline(FakeEngine(), phonemizer))) as static:
         assert _status(static.post(path, headers=FULL)) == (501, "not_supported")
         assert _status(static.post(path)) == (401, "missing_api_key")
 

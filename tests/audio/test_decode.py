@@ -8,7 +8,7 @@ import av
 import numpy as np
 import pytest
 
-from svc.audio import decode as clip
+from svc.audio import decode
 from svc.engine.protocol import Samples
 from svc.errors import ClipDamaged, NotAudio
 from tests.audio.recordings import KINDS, RATE, encoded
@@ -24,7 +24,7 @@ def alike(one: Samples, other: Samples) -> float:
 @pytest.mark.parametrize("channels", [1, 2])
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_of_recording(kind: str, channels: int, spoken: Samples) -> None:
-    recorded = clip.read(encoded(spoken, kind, channels))
+    recorded = decode.read(encoded(spoken, kind, channels))
     assert recorded.samples.dtype == np.float32
     assert len(recorded.samples) / RATE == pytest.approx(len(spoken) / RATE, abs=0.1)
     assert not recorded.cut_off
@@ -33,7 +33,7 @@ def test_every_kind_of_recording(kind: str, channels: int, spoken: Samples) -> N
 
 
 def test_what_is_kept_is_read_again(spoken: Samples) -> None:
-    assert np.abs(clip.read(clip.to_flac(spoken)).samples - spoken).max() < 1e-4
+    assert np.abs(decode.read(decode.to_flac(spoken)).samples - spoken).max() < 1e-4
 
 
 def test_a_voice_with_opposite_signs_on_two_channels_is_not_lost(spoken: Samples) -> None:
@@ -46,7 +46,7 @@ def test_a_voice_with_opposite_signs_on_two_channels_is_not_lost(spoken: Samples
         frame.sample_rate = RATE
         file.mux(stream.encode(frame))
         file.mux(stream.encode(None))
-    assert alike(clip.read(out.getvalue()).samples, spoken) > 0.99
+    assert alike(decode.read(out.getvalue()).samples, spoken) > 0.99
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_a_voice_with_opposite_signs_on_two_channels_is_not_lost(spoken: Samples
 )
 def test_what_is_no_recording(content: bytes) -> None:
     with pytest.raises(NotAudio):
-        clip.read(content)
+        decode.read(content)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -80,18 +80,18 @@ def test_damaged_files_are_named_errors_or_read_as_far_as_they_go(kind: str, spo
         cut = damaged[: chance.integers(0, len(damaged))]
         for content in (damaged, cut):
             try:
-                recorded = clip.read(bytes(content))
+                recorded = decode.read(bytes(content))
             except (NotAudio, ClipDamaged):
                 continue
             assert np.isfinite(recorded.samples).all()
-            assert len(recorded.samples) <= clip.LONGEST * RATE
+            assert len(recorded.samples) <= decode.LONGEST * RATE
 
 
 @pytest.mark.parametrize("kind", ["wav 44.1 kHz", "m4a", "webm", "flac"])
 def test_a_recording_that_was_cut_off_says_so(kind: str, spoken: Samples) -> None:
     whole = encoded(spoken, kind)
     try:
-        recorded = clip.read(whole[: len(whole) // 2])
+        recorded = decode.read(whole[: len(whole) // 2])
     except ClipDamaged:
         assert kind == "m4a"  # its table of contents comes last
     else:
@@ -110,14 +110,14 @@ def test_a_small_file_that_unpacks_to_hours_is_read_no_further_than_any() -> Non
             file.mux(stream.encode(frame))
         file.mux(stream.encode(None))
     assert len(out.getvalue()) < 2_000_000
-    recorded = clip.read(out.getvalue())
+    recorded = decode.read(out.getvalue())
     assert recorded.too_long
-    assert len(recorded.samples) == clip.LONGEST * RATE
+    assert len(recorded.samples) == decode.LONGEST * RATE
 
 
 def test_many_long_recordings_are_read_no_further_than_one() -> None:
     minutes = encoded(np.tile(np.sin(np.arange(RATE, dtype=np.float32)), 200), "flac")
-    clips = clip.read_all([minutes] * 5)
+    clips = decode.read_all([minutes] * 5)
     assert [round(len(each.samples) / RATE) for each in clips] == [200, 100]
     assert [each.too_long for each in clips] == [False, True]
 
@@ -128,4 +128,4 @@ def test_impossible_rates(rate: int) -> None:
         "<4sI4s4sIHHIIHH4sI", b"RIFF", 36 + 8000, b"WAVE", b"fmt ", 16, 1, 1, rate, 2, 2, 16, b"data", 8000
     )
     with pytest.raises(ClipDamaged):
-        clip.read(header + bytes(8000))
+        decode.read(header + bytes(8000))

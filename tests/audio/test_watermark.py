@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 import soxr
 
-from svc.audio import decode as clip
+from svc.audio import decode
 from svc.audio.watermark import check, mark
 from svc.engine.protocol import Samples
-from svc.synthesis.pipeline import Speech, SpeechRequest
-from svc.voices.catalogue import Voices
+from svc.synthesis.pipeline import Pipeline, SynthesisRequest
+from svc.voices.catalogue import VoiceCatalogue
 from tests.audio.recordings import RATE, encoded, music, noise
 from tests.conftest import STORY
 from tests.voices.examples import made_up
@@ -29,10 +29,10 @@ def resampled(samples: Samples, rate: int) -> Samples:
 
 TREATMENTS: dict[str, Callable[[Samples], Samples]] = {
     "nothing": lambda samples: samples,
-    "mp3, 64 kbit/s": lambda samples: clip.read(encoded(samples, "mp3", bit_rate=64_000)).samples,
-    "opus, 32 kbit/s": lambda samples: clip.read(encoded(samples, "ogg opus", bit_rate=32_000)).samples,
+    "mp3, 64 kbit/s": lambda samples: decode.read(encoded(samples, "mp3", bit_rate=64_000)).samples,
+    "opus, 32 kbit/s": lambda samples: decode.read(encoded(samples, "ogg opus", bit_rate=32_000)).samples,
     "16 kHz": lambda samples: resampled(samples, 16_000),
-    "8 kHz, µ-law": lambda samples: clip.read(encoded(samples, "wav, µ-law")).samples,
+    "8 kHz, µ-law": lambda samples: decode.read(encoded(samples, "wav, µ-law")).samples,
     "five seconds out of the middle": lambda samples: samples[RATE * 3 + 77 : RATE * 8 + 77],
     "quieter, with noise": lambda samples: 0.1 * samples + noise(len(samples) / RATE, 0.0002)[: len(samples)],
     "after other speech": lambda samples: np.concatenate([samples[::-1], samples]),
@@ -72,12 +72,12 @@ def test_silence_and_short_chunks_pass() -> None:
     assert len(mark(noise(0.001), 0)) == len(noise(0.001))
 
 
-def test_only_custom_voices_are_marked(speech: Speech, voices: Voices, tmp_path: Path) -> None:
-    marking = Speech(speech._engine, speech._phonemizer, watermark=True)
+def test_only_custom_voices_are_marked(speech: Pipeline, voices: VoiceCatalogue, tmp_path: Path) -> None:
+    marking = Pipeline(speech._engine, speech._phonemizer, watermark=True)
 
-    def said(speech: Speech, name: str) -> Samples:
+    def said(speech: Pipeline, name: str) -> Samples:
         voice = voices.cloned(made_up()) if name == "cloned" else voices.find(name)
-        return np.concatenate([chunk.samples for chunk in speech.speak(SpeechRequest(STORY, voice))])
+        return np.concatenate([chunk.samples for chunk in speech.speak(SynthesisRequest(STORY, voice))])
 
     assert not check(said(marking, "af_heart")).found
     assert not check(said(speech, "cloned")).found

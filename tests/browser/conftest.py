@@ -11,10 +11,10 @@ from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_play
 from starlette.types import ASGIApp
 
 from svc.app import create_app
-from svc.cloning.trial import LoadEar
+from svc.cloning.trial import LoadSpeakerEncoder
 from svc.engine.fake import FakeEngine
 from svc.settings import Settings
-from svc.synthesis.pipeline import Speech
+from svc.synthesis.pipeline import Pipeline
 from svc.text.g2p import Phonemizer
 from tests.browser import chromium
 from tests.clients.conftest import serving, wait_until_ready
@@ -91,11 +91,11 @@ def serve(phonemizer: Phonemizer, tmp_path: Path) -> Serve:
         engine: FakeEngine | None = None,
         around: Callable[..., ASGIApp] | None = None,
         ready: bool = True,
-        ear: LoadEar = load_stand_in,
+        encoder: LoadSpeakerEncoder = load_stand_in,
         **settings: Any,
     ) -> Iterator[str]:
         chosen = Settings(data_dir=tmp_path / "data", cache_dir=tmp_path / "cache", **settings)
-        app = create_app(chosen, Speech(engine or FakeEngine(), phonemizer), ear=ear)
+        app = create_app(chosen, Pipeline(engine or FakeEngine(), phonemizer), encoder=encoder)
         if around:
             app.add_middleware(around)
         with serving(app) as address:

@@ -13,9 +13,9 @@ import numpy as np
 import soxr
 from playwright.sync_api import Browser, Page
 
-from svc.app import create_app, create_speech, create_voices
+from svc.app import create_app, create_pipeline, create_voices
 from svc.settings import Settings
-from svc.synthesis.pipeline import Speech, SpeechRequest
+from svc.synthesis.pipeline import Pipeline, SynthesisRequest
 from tests.audio.recordings import encoded
 from tests.browser.conftest import launched, until
 from tests.clients.conftest import serving, wait_until_ready
@@ -53,10 +53,10 @@ def keep(page: Page, name: str) -> None:
     page.screenshot(path=_IMAGES / f"{name}.png")
 
 
-def recording(speech: Speech, folder: Path) -> Path:
+def recording(speech: Pipeline, folder: Path) -> Path:
     """Somebody who is none of the built-in voices: one of them, played a little slower."""
     voice = create_voices(Settings(data_dir=folder)).find("bf_emma")
-    samples = np.concatenate([chunk.samples for chunk in speech.speak(SpeechRequest(STORY, voice))])
+    samples = np.concatenate([chunk.samples for chunk in speech.speak(SynthesisRequest(STORY, voice))])
     file = folder / "nora.wav"
     file.write_bytes(encoded(soxr.resample(samples, 22_000, 24_000).astype(np.float32), "wav 44.1 kHz"))
     return file
@@ -67,7 +67,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         settings = Settings(data_dir=folder, cache_dir=folder)
-        speech = create_speech(settings)
+        speech = create_pipeline(settings)
         with (
             serving(create_app(settings, speech)) as served,
             launched(f"{_LOOKUP}{served.rpartition('/')[2]}") as browser,

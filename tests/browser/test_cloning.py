@@ -11,11 +11,11 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from svc.app import create_app
-from svc.cloning import refinement as refinery
+from svc.cloning import refinement as refinement_worker
 from svc.cloning import search
 from svc.engine.protocol import Samples
 from svc.settings import Settings
-from svc.synthesis.pipeline import Speech
+from svc.synthesis.pipeline import Pipeline
 from tests.audio.recordings import RATE, encoded, noise
 from tests.browser.conftest import Open, Serve, launched, until
 from tests.clients.conftest import decoded, serving, wait_until_ready
@@ -105,7 +105,7 @@ def test_a_voice_from_a_file(studio: Page, recording: Path) -> None:
 
 
 def test_the_real_ear_and_engine(
-    speech: Speech, open_page: Open, recording: Path, tmp_path: Path, hear: Callable[..., str]
+    speech: Pipeline, open_page: Open, recording: Path, tmp_path: Path, hear: Callable[..., str]
 ) -> None:
     """What the page says is what was measured, and what it plays is the text."""
     with serving(create_app(Settings(data_dir=tmp_path, cache_dir=tmp_path), speech)) as address:
@@ -136,10 +136,10 @@ def test_a_voice_that_is_improved_afterwards(
 ) -> None:
     """How far it has come is seen while it is going on, also by who comes later; then what became of it."""
     monkeypatch.setattr(search, "GENERATIONS", 4)
-    monkeypatch.setattr(refinery, "_REST", 0.0)
+    monkeypatch.setattr(refinement_worker, "_REST", 0.0)
     engine, go_on = TellingEngine(), threading.Event()
     engine.before = lambda: len(engine.spoken) < 20 or go_on.wait()
-    with serve(engine, ear=load_believing) as address:
+    with serve(engine, encoder=load_believing) as address:
         page = in_the_studio(open_page(address))
         page.set_input_files("#file", recording)
         fill(page)

@@ -10,7 +10,7 @@ from fastapi.testclient import TestClient
 from svc.app import create_app
 from svc.engine.fake import FakeEngine
 from svc.settings import Settings
-from svc.synthesis.pipeline import Speech
+from svc.synthesis.pipeline import Pipeline
 from svc.text.g2p import Phonemizer
 
 _FOLDER = files("svc").joinpath("web/playground")
@@ -19,7 +19,7 @@ PAGE = {each.name: each.read_text("utf-8") for each in _FOLDER.iterdir() if each
 
 @pytest.fixture(scope="module")
 def client(phonemizer: Phonemizer) -> Iterator[TestClient]:
-    with TestClient(create_app(Settings(api_key="secret"), Speech(FakeEngine(), phonemizer))) as client:
+    with TestClient(create_app(Settings(api_key="secret"), Pipeline(FakeEngine(), phonemizer))) as client:
         yield client
 
 

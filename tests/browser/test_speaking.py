@@ -18,7 +18,7 @@ from svc.audio.formats import OUTPUT_FORMATS
 from svc.engine.fake import FakeEngine
 from svc.engine.protocol import Samples
 from svc.settings import Settings
-from svc.synthesis.pipeline import Speech
+from svc.synthesis.pipeline import Pipeline
 from tests.browser.conftest import Open, Serve, until
 from tests.clients.conftest import decoded, serving, wait_until_ready
 
@@ -282,7 +282,7 @@ def test_parts_meet_without_a_click(page: Page) -> None:
     assert found["last"] < 0.01
 
 
-def test_the_real_engine_is_heard(speech: Speech, open_page: Open, tmp_path: Path, hear: Callable[..., str]) -> None:
+def test_the_real_engine_is_heard(speech: Pipeline, open_page: Open, tmp_path: Path, hear: Callable[..., str]) -> None:
     settings = Settings(data_dir=tmp_path, cache_dir=tmp_path)
     with serving(create_app(settings, speech)) as address:
         wait_until_ready(address)

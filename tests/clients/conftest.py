@@ -28,7 +28,7 @@ from svc.engine.fake import FakeEngine
 from svc.engine.protocol import Samples
 from svc.server import create_server
 from svc.settings import Settings
-from svc.synthesis.pipeline import Speech
+from svc.synthesis.pipeline import Pipeline
 from svc.text.g2p import Phonemizer
 
 CLIENTS = ["python_0", "python_1", "python_2", "javascript_1", "javascript_2"]
@@ -180,12 +180,12 @@ def driven(phonemizer: Phonemizer, tmp_path_factory: pytest.TempPathFactory) -> 
         with ExitStack() as stack:
 
             def served(settings: Settings) -> str:
-                address = stack.enter_context(serving(create_app(settings, Speech(FakeEngine(), phonemizer))))
+                address = stack.enter_context(serving(create_app(settings, Pipeline(FakeEngine(), phonemizer))))
                 wait_until_ready(address)
                 return address
 
             address, strict = served(settings), served(settings.model_copy(update={"strict_voices": True}))
-            late = create_app(settings, Speech(engine, phonemizer))
+            late = create_app(settings, Pipeline(engine, phonemizer))
             late.add_middleware(_NotesRefusals, refused=engine.refused)
             loading = stack.enter_context(serving(late))
             stack.callback(engine.refused.set)  # for clients that never ask
@@ -214,7 +214,7 @@ def http(phonemizer: Phonemizer, tmp_path_factory: pytest.TempPathFactory) -> It
         cache_dir=tmp_path_factory.mktemp("cache"),
     )
     with (
-        serving(create_app(settings, Speech(FakeEngine(), phonemizer))) as address,
+        serving(create_app(settings, Pipeline(FakeEngine(), phonemizer))) as address,
         httpx.Client(base_url=address, headers={"xi-api-key": KEY}) as client,
     ):
         wait_until_ready(address)

@@ -7,7 +7,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from svc.app import create_app
 from svc.settings import Settings
-from svc.synthesis.pipeline import Speech
+from svc.synthesis.pipeline import Pipeline
 from tests.clients.conftest import KEY, VOICE, Certificate, Report, run, serving, wait_until_ready
 
 
@@ -20,7 +20,7 @@ class Witnessed:
 
 
 def witness(
-    speech: Speech,
+    speech: Pipeline,
     driver: str,
     packages: str,
     *texts: str,

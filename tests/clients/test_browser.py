@@ -16,7 +16,7 @@ from svc.app import create_app
 from svc.engine.fake import FakeEngine
 from svc.engine.protocol import Samples
 from svc.settings import Settings
-from svc.synthesis.pipeline import Speech
+from svc.synthesis.pipeline import Pipeline
 from svc.text.g2p import Phonemizer
 from tests.clients.conftest import KEY, VOICE, run, serving, wait_until_ready
 from tests.clients.reply import Reply, Words, words_of
@@ -84,10 +84,10 @@ def single_use(service: httpx.Client) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def serve(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Speech], Iterator[httpx.Client]]:
+def serve(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Pipeline], Iterator[httpx.Client]]:
     """The backend of a page: it has a key, and makes tokens with it."""
 
-    def serve(speech: Speech) -> Iterator[httpx.Client]:
+    def serve(speech: Pipeline) -> Iterator[httpx.Client]:
         table = f"sqlite:///{tmp_path_factory.mktemp('keys') / 'keys.db'}"
         with (
             serving(create_app(Settings(api_key=KEY, api_keys_table=table), speech)) as address,
@@ -100,12 +100,12 @@ def serve(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Speech], Iterat
 
 
 @pytest.fixture(scope="module")
-def backend(serve: Callable[[Speech], Iterator[httpx.Client]], phonemizer: Phonemizer) -> Iterator[httpx.Client]:
-    yield from serve(Speech(FakeEngine(), phonemizer))
+def backend(serve: Callable[[Pipeline], Iterator[httpx.Client]], phonemizer: Phonemizer) -> Iterator[httpx.Client]:
+    yield from serve(Pipeline(FakeEngine(), phonemizer))
 
 
 @pytest.fixture(scope="module")
-def real_backend(serve: Callable[[Speech], Iterator[httpx.Client]], speech: Speech) -> Iterator[httpx.Client]:
+def real_backend(serve: Callable[[Pipeline], Iterator[httpx.Client]], speech: Pipeline) -> Iterator[httpx.Client]:
     yield from serve(speech)
 
 

@@ -11,7 +11,7 @@ from svc.app import create_app
 from svc.engine.fake import FakeEngine
 from svc.engine.protocol import Samples
 from svc.settings import Settings
-from svc.synthesis.pipeline import Speech
+from svc.synthesis.pipeline import Pipeline
 from svc.text.g2p import Phonemizer
 from tests.audio.recordings import encoded
 from tests.clients.conftest import KEY, Report, drive, serving, wait_until_ready
@@ -30,7 +30,7 @@ def cloned(
     @cache
     def cloned(client_name: str) -> Report:
         settings = Settings(api_key=KEY, data_dir=folder / client_name)
-        app = create_app(settings, Speech(FakeEngine(), phonemizer), ear=load_stand_in)
+        app = create_app(settings, Pipeline(FakeEngine(), phonemizer), encoder=load_stand_in)
         with serving(app) as address:
             wait_until_ready(address)
             return drive(f"cloning_{client_name}", address, voice=str(clip))  # the driver takes it for the clip

@@ -7,7 +7,7 @@ from functools import cache
 import pytest
 
 from svc.engine.fake import FakeEngine
-from svc.synthesis.pipeline import Speech
+from svc.synthesis.pipeline import Pipeline
 from svc.text.g2p import Phonemizer
 from tests.clients.conftest import Certificate, decoded
 from tests.clients.reply import Reply
@@ -20,21 +20,21 @@ each_generation = pytest.mark.parametrize("generation", [0, 1, 2])
 but_the_first = pytest.mark.parametrize("generation", [1, 2])
 
 
-def drive(generation: int, speech: Speech, certificate: Certificate, calls: Sequence[str] = ()) -> Witnessed:
+def drive(generation: int, speech: Pipeline, certificate: Certificate, calls: Sequence[str] = ()) -> Witnessed:
     driver, packages = f"realtime_{generation}.py", f"elevenlabs-{generation}"
     return witness(speech, driver, packages, TEXT, calls=calls, certificate=certificate)
 
 
 @pytest.fixture(scope="module")
 def driven(phonemizer: Phonemizer, certificate: Certificate) -> Callable[[int], Witnessed]:
-    return cache(lambda generation: drive(generation, Speech(FakeEngine(), phonemizer), certificate))
+    return cache(lambda generation: drive(generation, Pipeline(FakeEngine(), phonemizer), certificate))
 
 
 def audio(witnessed: Witnessed, call: str) -> bytes:
     return base64.b64decode(witnessed.report.returned(call))
 
 
-def test_heard(speech: Speech, certificate: Certificate, hear: Callable[..., str]) -> None:
+def test_heard(speech: Pipeline, certificate: Certificate, hear: Callable[..., str]) -> None:
     spoken = [drive(generation, speech, certificate, ["spoken"]) for generation in (0, 1, 2)]
     oldest, older, latest = (audio(each, "spoken") for each in spoken)
     assert hear(Reply(latest, []).samples) == HEARD

@@ -9,7 +9,7 @@ import soxr
 
 from svc.app import create_app
 from svc.settings import Settings
-from svc.synthesis.pipeline import Speech
+from svc.synthesis.pipeline import Pipeline
 from tests.clients.conftest import KEY, decoded, drive, serving, wait_until_ready
 
 SENTENCE = "The quick brown fox jumps over the lazy dog."
@@ -17,7 +17,7 @@ HEARD = "the quick brown fox jumps over the lazy dog"
 
 
 @pytest.fixture(scope="module")
-def address(speech: Speech) -> Iterator[str]:
+def address(speech: Pipeline) -> Iterator[str]:
     with serving(create_app(Settings(api_key=KEY), speech)) as address:
         wait_until_ready(address)
         yield address

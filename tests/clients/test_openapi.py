@@ -18,7 +18,7 @@ from schemathesis.specs.openapi.checks import (
 from svc.app import create_app
 from svc.engine.fake import FakeEngine
 from svc.settings import Settings
-from svc.synthesis.pipeline import Speech
+from svc.synthesis.pipeline import Pipeline
 from svc.text.g2p import Phonemizer
 from tests.clients.conftest import serving, wait_until_ready
 
@@ -31,7 +31,7 @@ _BY_DESIGN = {"/v1/tokens/ephemeral", "/v1/single-use-token/{token_type}"}
 @pytest.fixture(scope="module")
 def address(phonemizer: Phonemizer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     settings = Settings(data_dir=tmp_path_factory.mktemp("data"), cache_dir=tmp_path_factory.mktemp("cache"))
-    with serving(create_app(settings, Speech(FakeEngine(), phonemizer))) as address:
+    with serving(create_app(settings, Pipeline(FakeEngine(), phonemizer))) as address:
         wait_until_ready(address)
         yield address
 

@@ -7,7 +7,7 @@ import pytest
 
 from svc.engine.fake import FakeEngine
 from svc.engine.protocol import Chunk, Samples, Utterance
-from svc.synthesis.pipeline import Speech
+from svc.synthesis.pipeline import Pipeline
 from svc.text.g2p import Phonemizer
 from tests.clients.conftest import Report
 from tests.clients.reply import Reply, Words
@@ -42,7 +42,7 @@ def _reply(audio: bytes, words: Words) -> Reply:
 
 
 @pytest.fixture(scope="module")
-def heard(speech: Speech) -> Witnessed:
+def heard(speech: Pipeline) -> Witnessed:
     return witness(speech, "pipecat.py", "pipecat", TEXT, STORY, calls=["socket", "http"])
 
 
@@ -62,7 +62,7 @@ def engine() -> SlowEngine:
 
 @pytest.fixture(scope="module")
 def driven(engine: SlowEngine, phonemizer: Phonemizer) -> Witnessed:
-    return witness(Speech(engine, phonemizer), "pipecat.py", "pipecat", TEXT, STORY)
+    return witness(Pipeline(engine, phonemizer), "pipecat.py", "pipecat", TEXT, STORY)
 
 
 def test_interruption(driven: Witnessed, engine: SlowEngine) -> None:

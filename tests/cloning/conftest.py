@@ -5,9 +5,9 @@ from zlib import crc32
 
 import numpy as np
 
-from svc.audio.equalizer import PLAIN, Colour
-from svc.cloning.built_in_embeddings import Likeness
-from svc.cloning.speaker_embedding import Ear, Embedding
+from svc.audio.equalizer import FLAT, SpectralEnvelope
+from svc.cloning.built_in_embeddings import BuiltInEmbeddings
+from svc.cloning.speaker_embedding import Embedding, SpeakerEncoder
 from svc.engine.protocol import Samples
 from svc.voices.parameters import LAYERS, STYLE, VoiceParameters
 
@@ -18,26 +18,26 @@ class Made:
 
     parameters: VoiceParameters
     embedding: Embedding
-    colour: Colour = field(default_factory=lambda: PLAIN)
+    spectral_envelope: SpectralEnvelope = field(default_factory=lambda: FLAT)
 
 
-class StandInEar:
+class StandInEncoder:
     """Hears how a recording's sound is spread over the frequencies, and makes up a voice from that."""
 
-    def hear(self, samples: Samples, rate: int) -> Made:
+    def encode(self, samples: Samples, rate: int) -> Made:
         spectrum = np.abs(np.fft.rfft(samples, rate))[100:3300].reshape(32, -1).mean(axis=1)
         embedding = (spectrum / np.linalg.norm(spectrum)).astype(np.float32)
         chance = np.random.default_rng(crc32(embedding.tobytes()))
         timbre, melody = 0.1 * chance.standard_normal((2, STYLE), dtype=np.float32)
         return Made(VoiceParameters(timbre, melody, np.zeros((LAYERS, STYLE), np.float32)), embedding)
 
-    def colour(self, samples: Samples, rate: int) -> Colour:
-        return PLAIN
+    def spectral_envelope(self, samples: Samples, rate: int) -> SpectralEnvelope:
+        return FLAT
 
     def similarity(self, one: Embedding, other: Embedding) -> float:
         return float(one @ other)
 
 
-def load_stand_in() -> tuple[Ear, Likeness]:
+def load_stand_in() -> tuple[SpeakerEncoder, BuiltInEmbeddings]:
     """An ear for which no built-in voice is like anybody, but for Heart, who is a little like everybody."""
-    return StandInEar(), Likeness({"af_heart": np.full(32, 0.01, np.float32)})
+    return StandInEncoder(), BuiltInEmbeddings({"af_heart": np.full(32, 0.01, np.float32)})

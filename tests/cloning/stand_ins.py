@@ -4,18 +4,18 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from svc.audio import decode as clip
-from svc.audio.equalizer import PLAIN, Colour
-from svc.cloning.built_in_embeddings import Likeness
-from svc.cloning.speaker_embedding import Ear, Embedding
+from svc.audio import decode
+from svc.audio.equalizer import FLAT, SpectralEnvelope
+from svc.cloning.built_in_embeddings import BuiltInEmbeddings
+from svc.cloning.speaker_embedding import Embedding, SpeakerEncoder
 from svc.engine.fake import FakeEngine
 from svc.engine.protocol import Chunk, Samples, Utterance
-from svc.voices.catalogue import Voices, built_in
+from svc.voices.catalogue import VoiceCatalogue, built_in
 from svc.voices.parameters import STYLE
 from tests.cloning.conftest import Made
 from tests.voices.examples import made_up
 
-SOMEBODY: Embedding = Voices(built_in()).find("am_michael").style.mean(axis=0)
+SOMEBODY: Embedding = VoiceCatalogue(built_in()).find("am_michael").style.mean(axis=0)
 
 
 class TellingEngine(FakeEngine):
@@ -32,17 +32,19 @@ class TellingEngine(FakeEngine):
         yield Chunk(utterance.style.mean(axis=0))
 
 
-class BelievingEar:
-    def hear(self, samples: Samples, rate: int) -> Made:
-        is_recording = len(samples) > 2 * clip.RATE
+class BelievingEncoder:
+    def encode(self, samples: Samples, rate: int) -> Made:
+        is_recording = len(samples) > 2 * decode.RATE
         return Made(made_up().parameters, SOMEBODY if is_recording else samples[: 2 * STYLE])
 
-    def colour(self, samples: Samples, rate: int) -> Colour:
-        return PLAIN
+    def spectral_envelope(self, samples: Samples, rate: int) -> SpectralEnvelope:
+        return FLAT
 
     def similarity(self, one: Embedding, other: Embedding) -> float:
         return 1 - float(np.linalg.norm(one - other))
 
 
-def load_believing() -> tuple[Ear, Likeness]:
-    return BelievingEar(), Likeness({"af_heart": Voices(built_in()).find("af_heart").style.mean(axis=0)})
+def load_believing() -> tuple[SpeakerEncoder, BuiltInEmbeddings]:
+    return BelievingEncoder(), BuiltInEmbeddings(
+        {"af_heart": VoiceCatalogue(built_in()).find("af_heart").style.mean(axis=0)}
+    )

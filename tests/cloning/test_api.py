@@ -15,13 +15,13 @@ import pytest
 from fastapi.testclient import TestClient
 
 from svc.app import create_app
-from svc.cloning.built_in_embeddings import Likeness
-from svc.cloning.speaker_embedding import Ear
+from svc.cloning.built_in_embeddings import BuiltInEmbeddings
+from svc.cloning.speaker_embedding import SpeakerEncoder
 from svc.engine.fake import FakeEngine
 from svc.engine.protocol import Samples
 from svc.errors import EngineUnavailable
 from svc.settings import Settings
-from svc.synthesis.pipeline import Speech
+from svc.synthesis.pipeline import Pipeline
 from svc.text.g2p import Phonemizer
 from tests.audio.recordings import RATE, encoded, music
 from tests.clients.conftest import serving
@@ -37,7 +37,7 @@ def serve(phonemizer: Phonemizer, tmp_path: Path) -> Serve:
 
     def serve(**settings: Any) -> AbstractContextManager[TestClient]:
         chosen = Settings(data_dir=tmp_path / "data", cache_dir=tmp_path / "cache", **settings)
-        return ready(chosen, Speech(FakeEngine(), phonemizer), load_stand_in)
+        return ready(chosen, Pipeline(FakeEngine(), phonemizer), load_stand_in)
 
     return serve
 
@@ -292,19 +292,19 @@ def test_limits(serve: Serve, wav: bytes) -> None:
 def test_the_ear_is_there_before_anybody_asks(phonemizer: Phonemizer, tmp_path: Path) -> None:
     loaded = threading.Event()
 
-    def load() -> tuple[Ear, Likeness]:
+    def load() -> tuple[SpeakerEncoder, BuiltInEmbeddings]:
         loaded.set()
         return load_stand_in()
 
-    with ready(Settings(data_dir=tmp_path), Speech(FakeEngine(), phonemizer), load):
+    with ready(Settings(data_dir=tmp_path), Pipeline(FakeEngine(), phonemizer), load):
         assert loaded.wait(10)
 
 
 def test_without_an_ear_all_else_works(phonemizer: Phonemizer, tmp_path: Path, wav: bytes) -> None:
-    def load() -> tuple[Ear, Likeness]:
+    def load() -> tuple[SpeakerEncoder, BuiltInEmbeddings]:
         raise EngineUnavailable("The ear is damaged.")
 
-    with ready(Settings(data_dir=tmp_path), Speech(FakeEngine(), phonemizer), load) as client:
+    with ready(Settings(data_dir=tmp_path), Pipeline(FakeEngine(), phonemizer), load) as client:
         for _ in range(2):
             assert status_of(clone(client, wav)) == (503, "engine_unavailable")
         assert client.post("/v1/text-to-speech/af_heart", json={"text": "Hello."}).status_code == 200
@@ -312,7 +312,7 @@ def test_without_an_ear_all_else_works(phonemizer: Phonemizer, tmp_path: Path, w
 
 def test_an_upload_that_never_ends(phonemizer: Phonemizer, tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path, max_body_seconds=0.3, max_clip_bytes=2_000_000)
-    with serving(create_app(settings, Speech(FakeEngine(), phonemizer), ear=load_stand_in)) as address:
+    with serving(create_app(settings, Pipeline(FakeEngine(), phonemizer), encoder=load_stand_in)) as address:
         host, port = address.removeprefix("http://").split(":")
         with socket.create_connection((host, int(port))) as connection:
             head = "POST /voices HTTP/1.1\r\nhost: x\r\ncontent-type: multipart/form-data; boundary=x\r\n"

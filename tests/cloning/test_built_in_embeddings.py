@@ -7,11 +7,11 @@ from io import BytesIO
 import numpy as np
 import pytest
 
-from svc.cloning.built_in_embeddings import Likeness
-from svc.cloning.speaker_encoder import NETWORK_SHA256, VoiceEncoder
+from svc.cloning.built_in_embeddings import BuiltInEmbeddings
+from svc.cloning.speaker_encoder import NETWORK_SHA256, OnnxSpeakerEncoder
 from svc.engine.protocol import Samples
 from svc.text.language import Language
-from svc.voices.catalogue import Voices
+from svc.voices.catalogue import VoiceCatalogue
 from svc.voices.preview_texts import INTRODUCTIONS
 
 MAKE_THEM_ANEW = "run scripts/make_voice_embeddings.py"
@@ -22,7 +22,7 @@ def test_they_were_heard_by_the_present_network() -> None:
     assert str(stored["encoder_sha256"]) == NETWORK_SHA256, MAKE_THEM_ANEW
 
 
-def test_every_built_in_voice_is_there(voices: Voices) -> None:
+def test_every_built_in_voice_is_there(voices: VoiceCatalogue) -> None:
     stored = np.load(BytesIO(files("svc").joinpath("data/voice-embeddings.npz").read_bytes()))
     assert set(stored["keys"]) == {voice.key for voice in voices if voice.custom is None}
 
@@ -30,8 +30,8 @@ def test_every_built_in_voice_is_there(voices: Voices) -> None:
 @pytest.mark.parametrize("voice", ["af_heart", "bm_george"])
 def test_spoken_and_heard_now_they_are_the_same(voice: str, say: Callable[..., Samples]) -> None:
     """Also what the network is given, such as the pitch, must be as it was."""
-    encoder = VoiceEncoder.load()
+    encoder = OnnxSpeakerEncoder.load()
     spoken = say(INTRODUCTIONS[Language.ENGLISH_US], voice=voice, language=Language.ENGLISH_US)
-    key, similarity = Likeness.load().nearest(encoder, encoder.hear(spoken, 24_000).embedding)
+    key, similarity = BuiltInEmbeddings.load().nearest(encoder, encoder.encode(spoken, 24_000).embedding)
     assert key == voice
     assert similarity > 0.99, MAKE_THEM_ANEW

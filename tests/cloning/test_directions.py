@@ -19,7 +19,7 @@ def test_no_offset_is_the_voice_itself(directions: Directions) -> None:
     there = directions.moved(VOICE, np.zeros(COUNT, dtype=np.float32))
     assert np.array_equal(there.timbre, VOICE.timbre)
     assert np.array_equal(there.melody, VOICE.melody)
-    assert np.array_equal(there.layers, VOICE.layers)
+    assert np.array_equal(there.layer_offsets, VOICE.layer_offsets)
     assert there.pitch_scale == pytest.approx(VOICE.pitch_scale)
 
 
@@ -27,7 +27,11 @@ def test_every_direction_changes_something_else(directions: Directions) -> None:
     moves = []
     for axis in np.eye(COUNT, dtype=np.float32):
         there = directions.moved(VOICE, axis)
-        parts = (there.timbre - VOICE.timbre, there.melody - VOICE.melody, (there.layers - VOICE.layers).ravel())
+        parts = (
+            there.timbre - VOICE.timbre,
+            there.melody - VOICE.melody,
+            (there.layer_offsets - VOICE.layer_offsets).ravel(),
+        )
         moves.append(np.concatenate([*parts, [there.pitch_scale - VOICE.pitch_scale]]))
     assert np.linalg.matrix_rank(np.stack(moves), tol=1e-4) == COUNT
 

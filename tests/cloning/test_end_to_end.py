@@ -9,16 +9,16 @@ import pytest
 import soxr
 from fastapi.testclient import TestClient
 
-from svc.cloning.built_in_embeddings import Likeness
-from svc.cloning.speaker_count import several
+from svc.cloning.built_in_embeddings import BuiltInEmbeddings
+from svc.cloning.speaker_count import has_several_speakers
 from svc.cloning.speaker_embedding import Embedding
 from svc.cloning.speaker_encoder import RATE as ENCODER_RATE
-from svc.cloning.speaker_encoder import VoiceEncoder, _pitch
+from svc.cloning.speaker_encoder import OnnxSpeakerEncoder, _pitch
 from svc.engine.protocol import Samples
 from svc.settings import Settings
-from svc.synthesis.pipeline import Speech, SpeechRequest
+from svc.synthesis.pipeline import Pipeline, SynthesisRequest
 from svc.text.language import Language
-from svc.voices.catalogue import Voices
+from svc.voices.catalogue import VoiceCatalogue
 from svc.voices.parameters import LAYERS, MELODY_PITCH, STYLE, VoiceParameters
 from svc.voices.preview_texts import INTRODUCTIONS
 from tests.audio.recordings import RATE, encoded
@@ -29,24 +29,24 @@ PEOPLE = {"Ada": ("af_bella", "bf_emma"), "Bert": ("am_fenrir", "bm_lewis"), "Cl
 OTHER_WORDS = "The lighthouse keeper climbed the stairs, lit the lamp, and looked out over the quiet water."
 
 
-def person(name: str, text: str, speech: Speech, voices: Voices) -> Samples:
+def person(name: str, text: str, speech: Pipeline, voices: VoiceCatalogue) -> Samples:
     one, other = (voices.find(each) for each in PEOPLE[name])
     voice = replace(one, table=0.5 * (one.style + other.style))
-    return np.concatenate([chunk.samples for chunk in speech.speak(SpeechRequest(text, voice))])
+    return np.concatenate([chunk.samples for chunk in speech.speak(SynthesisRequest(text, voice))])
 
 
 @pytest.fixture(scope="module")
-def recordings(speech: Speech, voices: Voices) -> dict[str, Samples]:
+def recordings(speech: Pipeline, voices: VoiceCatalogue) -> dict[str, Samples]:
     return {name: person(name, STORY, speech, voices) for name in PEOPLE}
 
 
 @pytest.fixture(scope="module")
-def encoder() -> VoiceEncoder:
-    return VoiceEncoder.load()
+def encoder() -> OnnxSpeakerEncoder:
+    return OnnxSpeakerEncoder.load()
 
 
 @pytest.fixture(scope="module")
-def client(speech: Speech, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+def client(speech: Pipeline, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
     settings = Settings(data_dir=tmp_path_factory.mktemp("data"), cache_dir=tmp_path_factory.mktemp("cache"))
     with ready(settings, speech) as client:
         yield client
@@ -65,12 +65,12 @@ def cloned(client: TestClient, recordings: dict[str, Samples]) -> dict[str, dict
 def test_clones_are_like_their_speakers(
     client: TestClient,
     cloned: dict[str, dict[str, object]],
-    encoder: VoiceEncoder,
-    speech: Speech,
-    voices: Voices,
+    encoder: OnnxSpeakerEncoder,
+    speech: Pipeline,
+    voices: VoiceCatalogue,
 ) -> None:
     def embedded(samples: Samples) -> Embedding:
-        return encoder.hear(samples, RATE).embedding
+        return encoder.encode(samples, RATE).embedding
 
     people = {name: person(name, OTHER_WORDS, speech, voices) for name in PEOPLE}
     for name, voice in cloned.items():
@@ -84,10 +84,10 @@ def test_clones_are_like_their_speakers(
 
 
 @pytest.mark.parametrize("language", Language)
-def test_its_pitch_is_the_same_in_all_languages(speech: Speech, voices: Voices, language: Language) -> None:
+def test_its_pitch_is_the_same_in_all_languages(speech: Pipeline, voices: VoiceCatalogue, language: Language) -> None:
     nothing = np.zeros(STYLE, np.float32)
     parameters = VoiceParameters(nothing, nothing, np.zeros((LAYERS, STYLE), np.float32), pitch_scale=0.8)
-    request = SpeechRequest(INTRODUCTIONS[language], voices.sketch(parameters, language), language=language)
+    request = SynthesisRequest(INTRODUCTIONS[language], voices.sketch(parameters, language), language=language)
     samples = np.concatenate([chunk.samples for chunk in speech.speak(request)])
     expected = 0.8 * MELODY_PITCH[Language.ENGLISH_US]
     assert octaves(samples) == pytest.approx(math.log2(expected), abs=0.15)
@@ -108,19 +108,21 @@ def test_the_answer_says_how_good_the_likeness_is(cloned: dict[str, dict[str, ob
         assert any("built-in voice" in warning for warning in report["warnings"]) == worse
 
 
-def test_a_built_in_voice_is_recognised(speech: Speech, voices: Voices, encoder: VoiceEncoder) -> None:
-    likeness = Likeness.load()
+def test_a_built_in_voice_is_recognised(speech: Pipeline, voices: VoiceCatalogue, encoder: OnnxSpeakerEncoder) -> None:
+    likeness = BuiltInEmbeddings.load()
     for key in ("af_heart", "bm_george", "am_michael"):
-        request = SpeechRequest(STORY, voices.find(key))
+        request = SynthesisRequest(STORY, voices.find(key))
         samples = np.concatenate([chunk.samples for chunk in speech.speak(request)])
-        assert likeness.nearest(encoder, encoder.hear(samples, RATE).embedding)[0] == key
+        assert likeness.nearest(encoder, encoder.encode(samples, RATE).embedding)[0] == key
 
 
-def test_two_speakers_are_a_warning(client: TestClient, recordings: dict[str, Samples], encoder: VoiceEncoder) -> None:
+def test_two_speakers_are_a_warning(
+    client: TestClient, recordings: dict[str, Samples], encoder: OnnxSpeakerEncoder
+) -> None:
     for samples in recordings.values():
-        assert not several(encoder, samples)
+        assert not has_several_speakers(encoder, samples)
     both = np.concatenate([recordings["Ada"][: RATE * 8], recordings["Bert"][: RATE * 8]])
-    assert several(encoder, both)
+    assert has_several_speakers(encoder, both)
     voice = client.post("/voices", data={"name": "Both"}, files={"files": ("x", encoded(both, "flac"))}).json()
     assert any("More than one person" in warning for warning in voice["cloning"]["warnings"])
     assert client.delete(f"/voices/{voice['voice_id']}").status_code == 200

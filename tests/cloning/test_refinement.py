@@ -11,31 +11,30 @@ from typing import Any
 import numpy as np
 import pytest
 
-from svc import atomic_files as durable
-from svc.audio import decode as clip
-from svc.audio import equalizer as colour
-from svc.cloning import refinement as refinery
+from svc import atomic_files
+from svc.audio import decode, equalizer
+from svc.cloning import refinement as refinement_worker
 from svc.cloning import search
-from svc.cloning.built_in_embeddings import Likeness
-from svc.cloning.refinement import Refinery
-from svc.cloning.refinement_queue import Refinements
-from svc.cloning.trial import Booth
+from svc.cloning.built_in_embeddings import BuiltInEmbeddings
+from svc.cloning.refinement import RefinementWorker
+from svc.cloning.refinement_queue import RefinementQueue
+from svc.cloning.trial import TrialSynthesis
 from svc.engine.protocol import Samples
 from svc.errors import EngineUnavailable, ModelLoading
-from svc.synthesis.pipeline import Speech, SpeechRequest
+from svc.synthesis.pipeline import Pipeline, SynthesisRequest
 from svc.synthesis.scheduler import Scheduler
 from svc.text.g2p import Phonemizer
-from svc.voices.catalogue import Voices, built_in
+from svc.voices.catalogue import VoiceCatalogue, built_in
 from svc.voices.custom_voice import CustomVoice, StoredReference, fainter_than
 from svc.voices.custom_voices import CustomVoices
-from svc.voices.pending_uploads import Outbox
+from svc.voices.pending_uploads import PendingUploads
 from svc.voices.store import VoiceStore
 from tests.cloning.conftest import Made
-from tests.cloning.stand_ins import SOMEBODY, BelievingEar, TellingEngine
+from tests.cloning.stand_ins import SOMEBODY, BelievingEncoder, TellingEngine
 from tests.voices.examples import made_up
 
-RECORDING = clip.to_flac(np.zeros(3 * clip.RATE, dtype=np.float32))
-VOICES = Voices(built_in())
+RECORDING = decode.to_flac(np.zeros(3 * decode.RATE, dtype=np.float32))
+VOICES = VoiceCatalogue(built_in())
 
 
 @dataclass
@@ -43,18 +42,18 @@ class House:
     """A server, without its doors."""
 
     engine: TellingEngine
-    ear: BelievingEar
+    encoder: BelievingEncoder
     scheduler: Scheduler
-    speech: Speech
+    speech: Pipeline
     custom_voices: CustomVoices
-    refinements: Refinements
-    refinery: Refinery
-    outbox: Outbox
+    refinement_queue: RefinementQueue
+    refinement_worker: RefinementWorker
+    pending_uploads: PendingUploads
 
     def add(self) -> CustomVoice:
         voice = made_up(reference=RECORDING)
         self.custom_voices.add(voice, RECORDING, 100)
-        self.refinements.ask(voice)
+        self.refinement_queue.ask(voice)
         return voice
 
     def read(self, voice: CustomVoice) -> CustomVoice:
@@ -68,10 +67,10 @@ class House:
         raise AssertionError("it never happens")
 
     async def settled(self) -> None:
-        await self.until(lambda: not self.refinements.waiting())
+        await self.until(lambda: not self.refinement_queue.waiting())
 
     def begun(self, voice: CustomVoice) -> Callable[[], bool]:
-        return lambda: bool(self.refinements.progress(self.read(voice)))
+        return lambda: bool(self.refinement_queue.progress(self.read(voice)))
 
 
 Build = Callable[..., House]
@@ -80,9 +79,9 @@ Build = Callable[..., House]
 @pytest.fixture(autouse=True)
 def _in_a_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search, "GENERATIONS", 6)
-    monkeypatch.setattr(refinery, "_REST", 0.0)
-    monkeypatch.setattr(refinery, "_LOOK_EVERY", 0.01)
-    monkeypatch.setattr(refinery, "_LONGEST_PAUSE", 0.01)
+    monkeypatch.setattr(refinement_worker, "_REST", 0.0)
+    monkeypatch.setattr(refinement_worker, "_LOOK_EVERY", 0.01)
+    monkeypatch.setattr(refinement_worker, "_LONGEST_PAUSE", 0.01)
 
 
 @pytest.fixture
@@ -90,15 +89,15 @@ def build(tmp_path: Path, phonemizer: Phonemizer) -> Build:
     """Called again, it is the server after a restart, or another that shares the folder."""
 
     def build(name: str = "here") -> House:
-        engine, ear, voices = TellingEngine(), BelievingEar(), Voices(built_in())
-        speech = Speech(engine, phonemizer)
+        engine, encoder, voices = TellingEngine(), BelievingEncoder(), VoiceCatalogue(built_in())
+        speech = Pipeline(engine, phonemizer)
         scheduler = Scheduler(speech.load, 8)
-        outbox = Outbox(tmp_path / name / "outbox")
-        custom_voices = CustomVoices(VoiceStore(tmp_path / name, outbox), voices)
-        refinements = Refinements(tmp_path / name / "refining")
-        booth = Booth(lambda: (ear, Likeness({})), speech, scheduler, voices)
-        works = Refinery(refinements, booth, custom_voices)
-        return House(engine, ear, scheduler, speech, custom_voices, refinements, works, outbox)
+        pending_uploads = PendingUploads(tmp_path / name / "outbox")
+        custom_voices = CustomVoices(VoiceStore(tmp_path / name, pending_uploads), voices)
+        refinement_queue = RefinementQueue(tmp_path / name / "refining")
+        trial = TrialSynthesis(lambda: (encoder, BuiltInEmbeddings({})), speech, scheduler, voices)
+        works = RefinementWorker(refinement_queue, trial, custom_voices)
+        return House(engine, encoder, scheduler, speech, custom_voices, refinement_queue, works, pending_uploads)
 
     return build
 
@@ -111,7 +110,7 @@ def house(build: Build) -> House:
 @asynccontextmanager
 async def running(house: House) -> AsyncIterator[None]:
     house.scheduler.start()
-    async with house.refinery.running():
+    async with house.refinement_worker.running():
         yield
     await house.scheduler.close()
 
@@ -145,27 +144,29 @@ def test_a_voice_becomes_a_better_likeness(house: House) -> None:
 def test_it_is_brought_to_the_colour_of_the_recording_anew(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another timbre has another colour, so the filter of the first version is no longer right."""
     voice = house.add()
-    dull = np.linspace(3, -3, colour.BANDS, dtype=np.float32)
-    monkeypatch.setattr(house.ear, "colour", lambda *_: dull)
-    monkeypatch.setattr(refinery, "better", lambda *_: True)  # what passes a filter tells this ear nothing
+    dull = np.linspace(3, -3, equalizer.BANDS, dtype=np.float32)
+    monkeypatch.setattr(house.encoder, "spectral_envelope", lambda *_: dull)
+    monkeypatch.setattr(refinement_worker, "better", lambda *_: True)  # what passes a filter tells this ear nothing
     run(house, house.settled())
-    wanted = colour.change(house.ear.hear(np.zeros(3 * clip.RATE, dtype=np.float32), clip.RATE).colour, dull)
+    wanted = equalizer.matching_gains(
+        house.encoder.encode(np.zeros(3 * decode.RATE, dtype=np.float32), decode.RATE).spectral_envelope, dull
+    )
     assert wanted.max() > 1
-    assert house.read(voice).parameters.colour == pytest.approx(wanted, abs=0.01)
+    assert house.read(voice).parameters.equalizer_gains == pytest.approx(wanted, abs=0.01)
 
 
 def test_it_is_mirrored_as_the_next_version(house: House) -> None:
     voice = house.add()
-    for note in house.outbox.pending():
-        house.outbox.done(note)
+    for note in house.pending_uploads.pending():
+        house.pending_uploads.done(note)
     run(house, house.settled())
     assert house.read(voice).version > voice.version
-    assert [note.voice_id for note in house.outbox.pending()] == [voice.voice_id]
+    assert [note.voice_id for note in house.pending_uploads.pending()] == [voice.voice_id]
 
 
 def test_one_that_is_no_better_stays_as_it_was(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     voice = house.add()
-    monkeypatch.setattr(house.ear, "similarity", lambda *_: 0.5)
+    monkeypatch.setattr(house.encoder, "similarity", lambda *_: 0.5)
     run(house, house.settled())
     assert house.read(voice).to_bytes() == voice.to_bytes()
 
@@ -193,7 +194,7 @@ def test_a_restart_goes_on_from_there(build: Build) -> None:
 
     uninterrupted = build("elsewhere")
     uninterrupted.custom_voices.add(voice, RECORDING, 100)
-    uninterrupted.refinements.ask(voice)
+    uninterrupted.refinement_queue.ask(voice)
     run(uninterrupted, uninterrupted.settled())
     assert restarted.read(voice).sound == uninterrupted.read(voice).sound
 
@@ -204,7 +205,7 @@ def test_live_speech_goes_first(house: House) -> None:
 
     async def scene() -> None:
         await house.until(lambda: len(house.engine.spoken) > 3)
-        work = house.speech.speak(SpeechRequest("One. Two. Three.", VOICES.find("af_heart")))
+        work = house.speech.speak(SynthesisRequest("One. Two. Three.", VOICES.find("af_heart")))
         live = house.scheduler.stream(chunk for chunk in work)
         await anext(live)
         spoken = len(house.engine.spoken)
@@ -254,7 +255,7 @@ def test_a_voice_that_is_made_anew_meanwhile(house: House, asked: bool) -> None:
         await house.until(house.begun(voice))
         changed = house.custom_voices.change(voice.voice_id, lambda known: known.changed(parameters=anew))
         if asked:
-            house.refinements.ask(changed)
+            house.refinement_queue.ask(changed)
         await house.settled()
 
     run(house, scene())
@@ -282,32 +283,32 @@ def test_nobody_wants_it_any_more(house: House) -> None:
 
     async def scene() -> None:
         await house.until(house.begun(voice))
-        house.refinements.drop(voice.voice_id)
+        house.refinement_queue.drop(voice.voice_id)
         spoken = len(house.engine.spoken)
         await asyncio.sleep(0.1)
         assert len(house.engine.spoken) <= spoken + search.TRIALS
 
     run(house, scene())
-    assert house.refinements.waiting() == []
+    assert house.refinement_queue.waiting() == []
     assert house.read(voice).to_bytes() == voice.to_bytes()
 
 
 def test_a_disk_that_was_full_for_a_while(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     voice = house.add()
-    write, full = durable.write, threading.Event()
+    write, full = atomic_files.write, threading.Event()
 
     def writes(file: Path, content: bytes) -> None:
         if full.is_set():
             raise OSError(28, "No space left on device")
         write(file, content)
 
-    monkeypatch.setattr(durable, "write", writes)
+    monkeypatch.setattr(atomic_files, "write", writes)
 
     async def scene() -> None:
         await house.until(house.begun(voice))
         full.set()
         await asyncio.sleep(0.1)
-        assert house.refinements.waiting() == [voice.voice_id]
+        assert house.refinement_queue.waiting() == [voice.voice_id]
         assert not house.read(voice).report.refined
         full.clear()
         await house.settled()
@@ -318,14 +319,14 @@ def test_a_disk_that_was_full_for_a_while(house: House, monkeypatch: pytest.Monk
 
 def test_a_disk_that_does_not_answer_for_a_while(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     voice = house.add()
-    waiting, failures = house.refinements.waiting, [OSError(5, "Input/output error")] * 3
+    waiting, failures = house.refinement_queue.waiting, [OSError(5, "Input/output error")] * 3
 
     def waits() -> list[str]:
         if failures:
             raise failures.pop()
         return waiting()
 
-    monkeypatch.setattr(house.refinements, "waiting", waits)
+    monkeypatch.setattr(house.refinement_queue, "waiting", waits)
     run(house, house.until(lambda: house.read(voice).report.refined))
 
 
@@ -351,7 +352,7 @@ def test_before_the_engine_is_loaded_nothing_is_lost(house: House) -> None:
         await asyncio.sleep(0.1)
         with pytest.raises(ModelLoading):
             house.scheduler.require_ready()
-        assert house.refinements.waiting() == [voice.voice_id]
+        assert house.refinement_queue.waiting() == [voice.voice_id]
         loaded.set()
         await house.settled()
 
@@ -361,16 +362,16 @@ def test_before_the_engine_is_loaded_nothing_is_lost(house: House) -> None:
 
 def test_one_that_cannot_be_refined_does_not_hold_up_the_others(house: House, caplog: pytest.LogCaptureFixture) -> None:
     bad, good = house.add(), house.add()
-    hear = house.ear.hear
+    encode = house.encoder.encode
     heard: list[int] = []
 
     def hears(samples: Samples, rate: int) -> Made:
         heard.append(1)
         if len(heard) == 1:
             raise RuntimeError("a bug")
-        return hear(samples, rate)
+        return encode(samples, rate)
 
-    house.ear.hear = hears  # type: ignore[method-assign]
+    house.encoder.encode = hears  # type: ignore[method-assign]
     run(house, house.settled())
     assert house.read(bad).to_bytes() == bad.to_bytes()
     assert house.read(good).report.refined
@@ -400,7 +401,7 @@ def test_of_two_servers_with_one_folder_one_refines(build: Build) -> None:
             async with running(other):
                 await asyncio.sleep(0.05)
                 assert other.engine.spoken == []
-                assert other.refinements.progress(voice)  # which it shows as well
+                assert other.refinement_queue.progress(voice)  # which it shows as well
                 await one.settled()
 
     asyncio.run(main())
@@ -411,7 +412,7 @@ def test_of_two_regions_the_first_is_taken_over_by_the_other(build: Build) -> No
     here, there = build("here"), build("there")
     voice = here.add()
     there.custom_voices.store.take_over(voice, RECORDING)
-    there.refinements.ask(voice)
+    there.refinement_queue.ask(voice)
 
     async def main() -> None:
         async with running(there):

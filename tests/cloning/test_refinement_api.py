@@ -11,10 +11,10 @@ import pytest
 from fastapi.testclient import TestClient
 from pydantic import ValidationError
 
-from svc.cloning import refinement as refinery
+from svc.cloning import refinement as refinement_worker
 from svc.cloning import search
 from svc.settings import Settings
-from svc.synthesis.pipeline import Speech
+from svc.synthesis.pipeline import Pipeline
 from svc.text.g2p import Phonemizer
 from tests.cli.test_voices import run
 from tests.cloning.stand_ins import TellingEngine, load_believing
@@ -27,7 +27,7 @@ Serve = Callable[..., AbstractContextManager[TestClient]]
 def serve(phonemizer: Phonemizer, tmp_path: Path) -> Serve:
     def serve(**settings: Any) -> AbstractContextManager[TestClient]:
         chosen = Settings(data_dir=tmp_path / "data", cache_dir=tmp_path / "cache", **settings)
-        return ready(chosen, Speech(TellingEngine(), phonemizer), load_believing)
+        return ready(chosen, Pipeline(TellingEngine(), phonemizer), load_believing)
 
     return serve
 
@@ -35,14 +35,14 @@ def serve(phonemizer: Phonemizer, tmp_path: Path) -> Serve:
 @pytest.fixture
 def never(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is asked for stays to be seen."""
-    monkeypatch.setattr(refinery, "_LOOK_EVERY", 3_600.0)
+    monkeypatch.setattr(refinement_worker, "_LOOK_EVERY", 3_600.0)
 
 
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search, "GENERATIONS", 4)
-    monkeypatch.setattr(refinery, "_REST", 0.0)
-    monkeypatch.setattr(refinery, "_LOOK_EVERY", 0.01)
+    monkeypatch.setattr(refinement_worker, "_REST", 0.0)
+    monkeypatch.setattr(refinement_worker, "_LOOK_EVERY", 0.01)
 
 
 def clone(client: TestClient, wav: bytes, path: str = "/voices", **fields: str) -> str:
@@ -88,7 +88,7 @@ def test_the_new_version_takes_the_place_of_the_old_one(serve: Serve, wav: bytes
 @pytest.mark.usefixtures("at_once")
 def test_a_restart_goes_on(serve: Serve, wav: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(refinery, "_LOOK_EVERY", 3_600.0)
+        patch.setattr(refinement_worker, "_LOOK_EVERY", 3_600.0)
         with serve(refine_voices=True) as client:
             voice_id = clone(client, wav)
     with serve() as client:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from svc.cloning import speaker_encoder as encoders
-from svc.cloning.speaker_encoder import RATE, VoiceEncoder
+from svc.cloning.speaker_encoder import RATE, OnnxSpeakerEncoder
 from svc.engine.protocol import Samples
 from svc.errors import EngineUnavailable
 from svc.voices.parameters import LAYERS, STYLE
@@ -22,8 +22,8 @@ def buzz(hertz: float, seconds: float, rate: int = RATE) -> Samples:
 
 
 @pytest.fixture(scope="module")
-def encoder() -> VoiceEncoder:
-    return VoiceEncoder.load()
+def encoder() -> OnnxSpeakerEncoder:
+    return OnnxSpeakerEncoder.load()
 
 
 @pytest.mark.parametrize("hertz", [80, 120, 210, 330])
@@ -51,15 +51,15 @@ def test_noise_has_no_pitch() -> None:
     assert encoders._pitch(noise)[2] < 0.2
 
 
-def test_the_level_makes_no_difference(encoder: VoiceEncoder) -> None:
+def test_the_level_makes_no_difference(encoder: OnnxSpeakerEncoder) -> None:
     clip = buzz(140, 4)
-    loud, soft = encoder.hear(clip, RATE), encoder.hear(0.01 * clip, RATE)
+    loud, soft = encoder.encode(clip, RATE), encoder.encode(0.01 * clip, RATE)
     assert encoder.similarity(loud.embedding, soft.embedding) > 0.999
     assert np.allclose(loud.parameters.timbre, soft.parameters.timbre, atol=0.02)
 
 
-def test_the_rate_makes_little_difference(encoder: VoiceEncoder) -> None:
-    fine, coarse = (encoder.hear(buzz(140, 4, rate), rate) for rate in (48_000, RATE))
+def test_the_rate_makes_little_difference(encoder: OnnxSpeakerEncoder) -> None:
+    fine, coarse = (encoder.encode(buzz(140, 4, rate), rate) for rate in (48_000, RATE))
     assert encoder.similarity(fine.embedding, coarse.embedding) > 0.95
 
 
@@ -73,27 +73,27 @@ def test_the_rate_makes_little_difference(encoder: VoiceEncoder) -> None:
     ],
     ids=["nothing", "silence", "a constant", "loud noise"],
 )
-def test_what_is_no_speech_still_gives_a_voice(encoder: VoiceEncoder, samples: Samples) -> None:
-    heard = encoder.hear(samples, RATE)
+def test_what_is_no_speech_still_gives_a_voice(encoder: OnnxSpeakerEncoder, samples: Samples) -> None:
+    heard = encoder.encode(samples, RATE)
     assert heard.parameters.timbre.shape == (STYLE,)
-    assert heard.parameters.layers.shape == (LAYERS, STYLE)
+    assert heard.parameters.layer_offsets.shape == (LAYERS, STYLE)
     assert np.isfinite(heard.embedding).all()
 
 
-def test_an_embedding_is_like_itself(encoder: VoiceEncoder) -> None:
-    embedding = encoder.hear(buzz(200, 3), RATE).embedding
+def test_an_embedding_is_like_itself(encoder: OnnxSpeakerEncoder) -> None:
+    embedding = encoder.encode(buzz(200, 3), RATE).embedding
     assert encoder.similarity(embedding, embedding) == pytest.approx(1.0, abs=1e-4)
 
 
-def test_a_telephone_makes_nobody_else_of_a_person(encoder: VoiceEncoder, spoken: Samples) -> None:
+def test_a_telephone_makes_nobody_else_of_a_person(encoder: OnnxSpeakerEncoder, spoken: Samples) -> None:
     spectrum, hertz = np.fft.rfft(spoken), np.fft.rfftfreq(len(spoken), 1 / 24_000)
     spectrum[(hertz < 300) | (hertz > 3400)] = 0
     phoned = np.fft.irfft(spectrum, len(spoken)).astype(np.float32)
-    direct, called = (encoder.hear(samples, 24_000).embedding for samples in (spoken, phoned))
+    direct, called = (encoder.encode(samples, 24_000).embedding for samples in (spoken, phoned))
     assert encoder.similarity(direct, called) > 0.75
 
 
 def test_a_damaged_file_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(encoders, "NETWORK_SHA256", "0" * 64)
     with pytest.raises(EngineUnavailable, match="damaged"):
-        VoiceEncoder.load()
+        OnnxSpeakerEncoder.load()

@@ -14,7 +14,7 @@ import yaml  # type: ignore[import-untyped]
 from obstore.exceptions import BaseError
 
 from svc.settings import Settings
-from svc.voices.object_store import open_remote
+from svc.voices.object_store import open_object_store
 from tests.voices.object_store import free_port
 
 ROOT = Path(__file__).parents[2]
@@ -44,7 +44,7 @@ def test_mirror_can_use_it(services: dict[str, Any], monkeypatch: pytest.MonkeyP
     assert _rclone(services["bucket"]).wait() == 0
     with _rclone(services["objects"]) as store:
         try:
-            remote = open_remote(settings.voice_mirror)
+            remote = open_object_store(settings.voice_mirror)
             _when_it_answers(lambda: obstore.put(remote, "voice.json", b"{}"), store)
             assert bytes(obstore.get(remote, "voice.json").bytes()) == b"{}"
         finally:

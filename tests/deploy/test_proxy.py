@@ -20,7 +20,7 @@ from svc.app import create_app
 from svc.engine.fake import FakeEngine
 from svc.engine.protocol import Chunk, Utterance
 from svc.settings import Settings
-from svc.synthesis.pipeline import Speech
+from svc.synthesis.pipeline import Pipeline
 from svc.text.g2p import Phonemizer
 from tests.clients.conftest import serving, wait_until_ready
 from tests.voices.object_store import free_port
@@ -66,7 +66,7 @@ def proxied(phonemizer: Phonemizer, tmp_path_factory: pytest.TempPathFactory) ->
     port = free_port()
     engine = PatientEngine()
     settings = Settings(data_dir=folder / "data", cache_dir=folder / "cache")
-    with serving(create_app(settings, Speech(engine, phonemizer))) as behind:
+    with serving(create_app(settings, Pipeline(engine, phonemizer))) as behind:
         wait_until_ready(behind)
         config = (ROOT / "deploy/Caddyfile").read_text().replace("svc:8000", behind.removeprefix("http://"))
         (folder / "Caddyfile").write_text(_FOR_TESTS + config)

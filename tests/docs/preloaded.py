@@ -70,5 +70,5 @@ def _work(call: Call, streams: list[int]) -> NoReturn:
 
 
 if __name__ == "__main__":
-    voices.load_ear = load_stand_in  # type: ignore[attr-defined]
+    voices.load_speaker_encoder = load_stand_in  # type: ignore[attr-defined]
     serve(sys.argv[1])

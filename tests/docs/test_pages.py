@@ -7,7 +7,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from svc.web import docs_site as library
-from svc.web.docs_site import INDEX, Library
+from svc.web.docs_site import INDEX, DocsSite
 from svc.web.markdown_page import Page
 from tests.docs.blocks import ROOT
 
@@ -16,21 +16,21 @@ GUIDES = sorted(path.relative_to(DOCS).with_suffix("").as_posix() for path in DO
 
 
 @pytest.fixture(scope="module")
-def guides() -> Library:
-    return Library(library.find())
+def guides() -> DocsSite:
+    return DocsSite(library.find())
 
 
 def _addresses(html: str, attribute: str = "href|src") -> list[str]:
     return re.findall(rf'(?:{attribute})="([^"]*)"', html)
 
 
-def test_the_first_page_leads_to_every_guide(guides: Library) -> None:
+def test_the_first_page_leads_to_every_guide(guides: DocsSite) -> None:
     named = {name for name, _ in guides.contents}
     assert named == {name for name in GUIDES if "/" not in name} - {INDEX}
 
 
 @pytest.mark.parametrize("name", GUIDES)
-def test_links_lead_to_pages_and_headings(name: str, client: TestClient, guides: Library) -> None:
+def test_links_lead_to_pages_and_headings(name: str, client: TestClient, guides: DocsSite) -> None:
     page = guides.page(name)
     assert page is not None
     for address in _addresses(page.html):
@@ -126,6 +126,6 @@ def test_empty_headers_of_tables_are_none() -> None:
 
 
 def test_without_guides_the_service_still_starts(tmp_path: Path) -> None:
-    empty = Library(tmp_path)
+    empty = DocsSite(tmp_path)
     assert empty.contents == []
     assert empty.page(INDEX) is None

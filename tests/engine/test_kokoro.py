@@ -8,22 +8,22 @@ import pytest
 
 from svc.engine import weights
 from svc.engine.kokoro import KokoroEngine
-from svc.synthesis.pipeline import Speech, SpeechRequest
+from svc.synthesis.pipeline import Pipeline, SynthesisRequest
 from svc.text.g2p import Phonemizer
-from svc.voices.catalogue import Voices
+from svc.voices.catalogue import VoiceCatalogue
 from svc.voices.settings import VoiceSettings
 
 
 @pytest.fixture(scope="module")
-def kokoro(phonemizer: Phonemizer) -> Speech:
-    speech = Speech(KokoroEngine(lambda: weights.load(None, "", Path()), threads=2), phonemizer)
+def kokoro(phonemizer: Phonemizer) -> Pipeline:
+    speech = Pipeline(KokoroEngine(lambda: weights.load(None, "", Path()), threads=2), phonemizer)
     speech.load()
     return speech
 
 
-def test_chunks_begin_and_end_in_silence(kokoro: Speech, voices: Voices) -> None:
+def test_chunks_begin_and_end_in_silence(kokoro: Pipeline, voices: VoiceCatalogue) -> None:
     text = "When the storm came in from the west, the whole harbour went quiet, and the boats pulled at their ropes."
-    chunks = list(kokoro.speak(SpeechRequest(text, voices.default)))
+    chunks = list(kokoro.speak(SynthesisRequest(text, voices.default)))
     assert len(chunks) >= 2, "the first phrase is to be heard before the sentence is done"
     loudest = max(float(np.abs(chunk.samples).max()) for chunk in chunks)
     for before, after in pairwise(chunks):
@@ -31,9 +31,9 @@ def test_chunks_begin_and_end_in_silence(kokoro: Speech, voices: Voices) -> None
         assert np.abs(after.samples[:120]).max() < 0.05 * loudest
 
 
-def test_no_click_where_there_is_no_pause(kokoro: Speech, voices: Voices) -> None:
+def test_no_click_where_there_is_no_pause(kokoro: Pipeline, voices: VoiceCatalogue) -> None:
     text = "they went on and on about the weather and the harvest and the price of wool " * 2
-    chunks = list(kokoro.speak(SpeechRequest(text, voices.default, VoiceSettings(speed=0.8))))
+    chunks = list(kokoro.speak(SynthesisRequest(text, voices.default, VoiceSettings(speed=0.8))))
     assert len(chunks) >= 2
     for before, after in pairwise(chunks):
         step = abs(float(after.samples[0] - before.samples[-1]))

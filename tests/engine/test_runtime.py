@@ -13,14 +13,14 @@ from onnx import TensorProto, helper, numpy_helper
 from svc.engine import acoustic_model as front
 from svc.engine import runtime, weights
 from svc.engine.acoustic_model import Array
-from svc.engine.dequantize import in_floats
+from svc.engine.dequantize import dequantize
 from svc.engine.graph import extract
 from svc.engine.int8 import convolutions_as_products, products_by_rows
 from svc.engine.protocol import Utterance
 from svc.engine.runtime import Runtime
 from svc.engine.turbo import TurboEngine
 from svc.errors import EngineUnavailable
-from svc.voices.catalogue import Voices
+from svc.voices.catalogue import VoiceCatalogue
 
 INPUTS = [front._TEXT, front._PITCH, front._ENERGY, front.TIMBRE]
 
@@ -69,7 +69,7 @@ def test_convolutions_as_products_make_the_same_features(decoder: onnx.ModelProt
 
 
 def test_floats_make_the_same_features(decoder: onnx.ModelProto, feed: dict[str, Array]) -> None:
-    floats = in_floats(decoder)
+    floats = dequantize(decoder)
     assert not [name for name in _operations(floats) if "Integer" in name or "Quantize" in name]
     # Integers differ from floats by more than from each other: every activation is rounded to eight bits.
     assert _difference(_run(decoder, feed), _run(floats, feed)) < 0.1
@@ -115,7 +115,7 @@ def test_bytes_are_multiplied_where_that_is_exact(
     assert Runtime(threads=1).multiplies_bytes is expected
 
 
-def test_an_idle_engine_does_nothing(voices: Voices) -> None:
+def test_an_idle_engine_does_nothing(voices: VoiceCatalogue) -> None:
     engine = TurboEngine(lambda: weights.load(None, "", Path()), threads=2)
     engine.load()
     list(engine.synthesize(Utterance("həlˈO wˈɜɹld.", voices.default.style)))

@@ -8,8 +8,8 @@ import pytest
 from jiwer import wer
 
 from svc.engine.protocol import Samples
-from svc.synthesis.pipeline import Speech, SpeechRequest
-from svc.voices.catalogue import Voices
+from svc.synthesis.pipeline import Pipeline, SynthesisRequest
+from svc.voices.catalogue import VoiceCatalogue
 from svc.voices.settings import VoiceSettings
 
 Say = Callable[..., Samples]
@@ -114,16 +114,16 @@ def test_stability_and_style_change_the_melody(say: Say) -> None:
     assert melody(style=1.0) > melody(style=0.5) > plain
 
 
-def test_words_are_timed_through_the_whole_text(speech: Speech, voices: Voices) -> None:
+def test_words_are_timed_through_the_whole_text(speech: Pipeline, voices: VoiceCatalogue) -> None:
     text = "First a phrase, then another one, and a last. And a new sentence."
-    chunks = list(speech.speak(SpeechRequest(text, voices.default)))
-    words = [timed for chunk in chunks for timed in chunk.heard.words]
+    chunks = list(speech.speak(SynthesisRequest(text, voices.default)))
+    words = [timed for chunk in chunks for timed in chunk.aligned.words]
     assert [text[timed.word.start : timed.word.end] for timed in words] == re.findall(r"\w+|[,.]", text)
     times = [time for timed in words for time in (timed.start, timed.end)]
     assert times == sorted(times)
     assert times[0] >= 0
-    assert times[-1] <= chunks[-1].until
-    assert chunks[-1].until * speech.sample_rate == sum(len(chunk.samples) for chunk in chunks)
+    assert times[-1] <= chunks[-1].end_seconds
+    assert chunks[-1].end_seconds * speech.sample_rate == sum(len(chunk.samples) for chunk in chunks)
 
 
 def test_context_is_not_heard(say: Say, hear: Hear) -> None:

@@ -13,7 +13,7 @@ from svc.engine.protocol import Samples, Utterance
 from svc.engine.turbo import TurboEngine
 from svc.engine.windows import Window, between_words
 from svc.errors import EngineUnavailable
-from svc.voices.catalogue import Voices
+from svc.voices.catalogue import VoiceCatalogue
 
 PHONEMES = "wˌɛn ðə stˈɔɹm kˈAm ˈɪn fɹʌm ðə wˈɛst, ðə hˈOl hˈɑɹbəɹ wɛnt kwˈIət, ænd ðə bˈOts pˈʊld æt ðɛɹ ɹˈOps."
 
@@ -30,7 +30,7 @@ def _spoken(engine: TurboEngine | KokoroEngine, utterance: Utterance) -> Samples
 
 
 def test_streamed_samples_are_those_of_the_whole(
-    engine: TurboEngine, voices: Voices, monkeypatch: pytest.MonkeyPatch
+    engine: TurboEngine, voices: VoiceCatalogue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     utterance = Utterance(PHONEMES, voices.default.style)
     streamed = _spoken(engine, utterance)
@@ -43,7 +43,7 @@ def test_streamed_samples_are_those_of_the_whole(
     assert np.abs(whole - streamed).max() < 1e-3 * np.abs(whole).max()
 
 
-def test_it_says_what_its_teacher_says(engine: TurboEngine, voices: Voices) -> None:
+def test_it_says_what_its_teacher_says(engine: TurboEngine, voices: VoiceCatalogue) -> None:
     teacher = KokoroEngine(lambda: weights.load(None, "", Path()), threads=2)
     teacher.load()
     utterance = Utterance(PHONEMES, voices.find("bm_george").style)

@@ -7,16 +7,16 @@ from hypothesis import strategies as st
 from svc.audio import formats
 from svc.engine.fake import FakeEngine
 from svc.synthesis.alignment import Alignment
-from svc.synthesis.pipeline import Speech, SpeechRequest, clip
+from svc.synthesis.pipeline import Pipeline, SynthesisRequest, clip
 from svc.text.g2p import Phonemizer
-from svc.voices.catalogue import Voices, built_in
+from svc.voices.catalogue import VoiceCatalogue, built_in
 
-SPEECH = Speech(FakeEngine(), Phonemizer())
-VOICE = Voices(built_in()).default
+SPEECH = Pipeline(FakeEngine(), Phonemizer())
+VOICE = VoiceCatalogue(built_in()).default
 
 
 def _aligned(text: str) -> tuple[Alignment, Alignment, float]:
-    *_, part = clip(SPEECH.speak(SpeechRequest(text, VOICE)), formats.find("pcm_24000"), 24_000, text)
+    *_, part = clip(SPEECH.speak(SynthesisRequest(text, VOICE)), formats.find("pcm_24000"), 24_000, text)
     return part.alignment, part.normalized, len(part.audio) / 2 / 24_000
 
 

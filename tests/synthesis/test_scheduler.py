@@ -8,7 +8,7 @@ import pytest
 
 from svc.errors import Busy, EngineUnavailable, ModelLoading
 from svc.synthesis.scheduler import Scheduler
-from svc.synthesis.turns import Playback, Turns
+from svc.synthesis.turns import DeadlineQueue, PlaybackClock
 
 
 def _work(name: str, steps: int, log: list[str]) -> Generator[str]:
@@ -56,7 +56,7 @@ def test_who_has_sound_enough_waits_for_who_has_none() -> None:
         scheduler, log = await _ready(), list[str]()
 
         async def consume(name: str, seconds: float) -> None:
-            async for _ in scheduler.stream(_work(name, 5, log), Playback(lambda _: seconds)):
+            async for _ in scheduler.stream(_work(name, 5, log), PlaybackClock(lambda _: seconds)):
                 pass
 
         await asyncio.gather(*(consume(f"rich{index} ", 60) for index in range(3)), consume("poor", 0))
@@ -88,9 +88,9 @@ def test_spare_work_takes_no_turn_while_anybody_speaks() -> None:
                     await asyncio.sleep(0)
 
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(consume(scheduler.spare_turns(held())))
+            tasks.create_task(consume(scheduler.run_when_idle(held())))
             await asyncio.sleep(0)
-            tasks.create_task(consume(scheduler.spare_turns(_work("spare", 2, log))))
+            tasks.create_task(consume(scheduler.run_when_idle(_work("spare", 2, log))))
             await asyncio.sleep(0)
             tasks.create_task(speak())
             await asyncio.sleep(0)
@@ -103,7 +103,7 @@ def test_spare_work_takes_no_turn_while_anybody_speaks() -> None:
 
 def test_who_stops_waiting_gives_the_turn_to_the_next() -> None:
     async def main() -> None:
-        turns, over = Turns(), asyncio.Event()
+        turns, over = DeadlineQueue(), asyncio.Event()
         order = list[str]()
 
         async def take(name: str, due: float) -> None:
@@ -127,7 +127,7 @@ def test_who_stops_waiting_gives_the_turn_to_the_next() -> None:
 
 def test_a_turn_that_is_handed_over_and_not_wanted_any_more_goes_on() -> None:
     async def main() -> None:
-        turns = Turns()
+        turns = DeadlineQueue()
 
         async def take() -> None:
             async with turns.turn(0):

@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 from svc.audio import formats
 from svc.engine.fake import FakeEngine
-from svc.synthesis.pipeline import AudioPart, Dictation, Speech, SpeechRequest
+from svc.synthesis.pipeline import AudioPart, Pipeline, StreamingSynthesis, SynthesisRequest
 from svc.text.g2p import Phonemizer
-from svc.voices.catalogue import Voices, built_in
+from svc.voices.catalogue import VoiceCatalogue, built_in
 
-SPEECH = Speech(FakeEngine(), Phonemizer())
-VOICE = Voices(built_in()).default
+SPEECH = Pipeline(FakeEngine(), Phonemizer())
+VOICE = VoiceCatalogue(built_in()).default
 SCHEDULE = (25, 100, 160)
 STORY = (
     "Well, the man who came, as it were, from e.g. Springfield said: it costs $1,000.50 at 3:30 p.m., which is not "
@@ -24,14 +24,14 @@ STORY = (
 )
 
 
-def _dictation(output_format: str = "pcm_24000", schedule: Sequence[int] = SCHEDULE) -> Dictation:
-    return SPEECH.dictation(SpeechRequest("", VOICE), formats.find(output_format), schedule)
+def _dictation(output_format: str = "pcm_24000", schedule: Sequence[int] = SCHEDULE) -> StreamingSynthesis:
+    return SPEECH.start_streaming(SynthesisRequest("", VOICE), formats.find(output_format), schedule)
 
 
 def _heard(pieces: Sequence[str], output_format: str = "pcm_24000") -> AudioPart:
-    dictation = _dictation(output_format)
-    parts = [part for piece in pieces for part in dictation.say(piece)]
-    return AudioPart.joined([*parts, *dictation.say("", flush=True), *dictation.end()])
+    start_streaming = _dictation(output_format)
+    parts = [part for piece in pieces for part in start_streaming.say(piece)]
+    return AudioPart.joined([*parts, *start_streaming.say("", flush=True), *start_streaming.end()])
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 64])
@@ -63,37 +63,37 @@ def test_every_character_is_told_once() -> None:
 
 
 def test_speech_begins_with_the_first_phrase() -> None:
-    dictation = _dictation()
+    start_streaming = _dictation()
     text = "As soon as there is a first phrase, speech begins"
-    assert list(dictation.say(text[: text.index(",") + 2])) == []
-    (first, *_) = dictation.say("s")
+    assert list(start_streaming.say(text[: text.index(",") + 2])) == []
+    (first, *_) = start_streaming.say("s")
     assert "".join(first.alignment.characters) == text[: text.index(",") + 2][: len(first.alignment.characters)]
 
 
 def test_a_long_sentence_without_a_comma_is_not_waited_for() -> None:
-    dictation = _dictation()
-    spoken = [list(dictation.say(f"word{index} ")) for index in range(60)]
+    start_streaming = _dictation()
+    spoken = [list(start_streaming.say(f"word{index} ")) for index in range(60)]
     assert any(spoken[:30])
 
 
 def test_a_flush_leaves_nothing_unsaid() -> None:
-    dictation = _dictation()
-    parts = [*dictation.say("One two", flush=True), *dictation.say(" three four", flush=True)]
+    start_streaming = _dictation()
+    parts = [*start_streaming.say("One two", flush=True), *start_streaming.say(" three four", flush=True)]
     assert "".join(character for part in parts for character in part.alignment.characters) == "One two three four"
 
 
 @pytest.mark.parametrize("output_format", ["mp3_44100_128", "opus_48000_32", "ulaw_8000", "pcm_16000"])
 def test_no_part_is_without_sound(output_format: str) -> None:
-    dictation = _dictation(output_format)
-    parts = [*dictation.say(STORY, flush=True), *dictation.end()]
+    start_streaming = _dictation(output_format)
+    parts = [*start_streaming.say(STORY, flush=True), *start_streaming.end()]
     assert all(part.audio for part in parts)
     told = "".join(character for part in parts for character in part.alignment.characters)
     assert told.rstrip() == STORY[: len(told)].rstrip()
 
 
 def test_the_times_go_on_over_flushes() -> None:
-    dictation = _dictation()
-    parts = [*dictation.say("One two.", flush=True), *dictation.say("Three.", flush=True)]
+    start_streaming = _dictation()
+    parts = [*start_streaming.say("One two.", flush=True), *start_streaming.say("Three.", flush=True)]
     times = [time for part in parts for time in part.alignment.starts]
     assert times == sorted(times)
     assert parts[-1].alignment.ends[-1] == pytest.approx(sum(len(part.audio) for part in parts) / 2 / 24_000)
@@ -101,5 +101,5 @@ def test_the_times_go_on_over_flushes() -> None:
 
 @pytest.mark.parametrize("text", ["", " ", "😀", "\n\n"])
 def test_nothing_to_say(text: str) -> None:
-    dictation = _dictation()
-    assert [*dictation.say(text, flush=True), *dictation.end()] == []
+    start_streaming = _dictation()
+    assert [*start_streaming.say(text, flush=True), *start_streaming.end()] == []

@@ -4,17 +4,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from svc.engine.kokoro import KokoroEngine
-from svc.text.frontend import Narrator
+from svc.text.frontend import Frontend
 from svc.text.g2p import Phonemizer
-from svc.text.g2p.vocabulary import SYMBOLS
+from svc.text.g2p.vocabulary import VOCABULARY
 from svc.text.language import Language
 from svc.text.phrase import LONGEST_PHRASE, Phrase
 
 PHONEMIZER = Phonemizer()
 
 
-def _narrator(language: Language | None = None) -> Narrator:
-    return Narrator(PHONEMIZER, Language.ENGLISH_US, language)
+def _frontend(language: Language | None = None) -> Frontend:
+    return Frontend(PHONEMIZER, Language.ENGLISH_US, language)
 
 
 def _spoken(phrases: list[Phrase]) -> str:
@@ -23,7 +23,7 @@ def _spoken(phrases: list[Phrase]) -> str:
 
 def test_words_know_the_characters_they_stand_for() -> None:
     text = "Dr. Smith paid $5."
-    (phrase,) = _narrator().read(text)
+    (phrase,) = _frontend().read(text)
     assert [(text[word.start : word.end], word.spoken) for word in phrase.words] == [
         ("Dr.", "Doctor"),
         ("Smith", "Smith"),
@@ -35,36 +35,36 @@ def test_words_know_the_characters_they_stand_for() -> None:
 
 
 def test_a_break_cuts_and_pauses() -> None:
-    before, after = _narrator().read('Wait <break time="1.5s"/> for me.')
+    before, after = _frontend().read('Wait <break time="1.5s"/> for me.')
     assert (before.phonemes[-1], before.pause) == (",", 1.5)
     assert after.pause == 0
     assert _spoken([before, after]) == "Wait for me ."
 
 
 def test_breaks_at_the_ends() -> None:
-    phrases = list(_narrator().read('<break time="1s"/>Hello.<break time="2s"/>'))
+    phrases = list(_frontend().read('<break time="1s"/>Hello.<break time="2s"/>'))
     assert [phrase.pause for phrase in phrases] == [1.0, 2.0] or [p.pause for p in phrases] == [1.0, 0.0, 2.0]
 
 
 def test_given_sound_replaces_the_word() -> None:
-    (phrase,) = _narrator().read('Say <phoneme alphabet="ipa" ph="bəˈnænə">apple</phoneme> now.')
+    (phrase,) = _frontend().read('Say <phoneme alphabet="ipa" ph="bəˈnænə">apple</phoneme> now.')
     assert "nˈænə" in phrase.phonemes.replace(" ", "")
 
 
 def test_each_sentence_in_its_own_language() -> None:
-    english, spanish = _narrator().read("Good morning to all of you. ¿Dónde está la biblioteca, por favor?")
+    english, spanish = _frontend().read("Good morning to all of you. ¿Dónde está la biblioteca, por favor?")
     assert "mˈɔɹnɪŋ" in english.phonemes
     assert "dˈonde" in spanish.phonemes
     assert (english.language, spanish.language) == (Language.ENGLISH_US, Language.SPANISH)
 
 
 def test_a_named_language_decides() -> None:
-    (phrase,) = _narrator(Language.SPANISH).read("no")
+    (phrase,) = _frontend(Language.SPANISH).read("no")
     assert phrase.phonemes.startswith("nˈo")
 
 
 def test_neighbouring_text_is_context_only() -> None:
-    (phrase,) = _narrator().read("went to the", previous="Yesterday we", following="market.")
+    (phrase,) = _frontend().read("went to the", previous="Yesterday we", following="market.")
     assert phrase.before.endswith("wi ")
     assert phrase.after.startswith(" mˈɑɹkət")
     assert _spoken([phrase]) == "went to the"
@@ -72,7 +72,7 @@ def test_neighbouring_text_is_context_only() -> None:
 
 def test_long_sentences_fit_the_engine() -> None:
     text = "and so the story went on and on without a single pause to breathe " * 30
-    phrases = list(_narrator().read(text))
+    phrases = list(_frontend().read(text))
     assert len(phrases) > 3
     for phrase in phrases:
         assert len(phrase.phonemes) <= LONGEST_PHRASE + 1
@@ -84,17 +84,17 @@ def test_long_sentences_fit_the_engine() -> None:
 @settings(max_examples=30, deadline=None)
 def test_it_does_not_matter_how_the_text_arrives(cuts: list[int]) -> None:
     text = 'Mr. Fox paid $3.50 at 5 p.m. <break time="1s"/> for it. "Really?" she asked… He said: yes!\n\nThe end'
-    narrator, phrases, position = _narrator(), list[Phrase](), 0
+    frontend, phrases, position = _frontend(), list[Phrase](), 0
     for cut in cuts:
-        phrases += narrator.feed(text[position : position + cut])
+        phrases += frontend.feed(text[position : position + cut])
         position += cut
-    phrases += [*narrator.feed(text[position:]), *narrator.flush()]
-    assert phrases == list(_narrator().read(text))
+    phrases += [*frontend.feed(text[position:]), *frontend.flush()]
+    assert phrases == list(_frontend().read(text))
 
 
 @given(st.text(max_size=300))
 @settings(max_examples=200, deadline=None)
 def test_any_text_becomes_symbols_the_model_knows(text: str) -> None:
-    for phrase in _narrator().read(text):
-        assert set(phrase.phonemes) <= set(SYMBOLS)
+    for phrase in _frontend().read(text):
+        assert set(phrase.phonemes) <= set(VOCABULARY)
         assert len(phrase.before + phrase.phonemes + phrase.after) <= KokoroEngine.max_phonemes

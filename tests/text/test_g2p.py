@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from svc.text.g2p import Phonemizer, from_ipa
 from svc.text.g2p.aligned import align
-from svc.text.g2p.vocabulary import SYMBOLS
+from svc.text.g2p.vocabulary import VOCABULARY
 from svc.text.language import Language
 from svc.text.spans import Token
 
@@ -34,7 +34,7 @@ def check(text: str, tokens: list[Token]) -> None:
     for token in tokens:
         assert end <= token.start < token.end <= len(text)
         assert token.phonemes
-        assert all(symbol in SYMBOLS for symbol in token.phonemes)
+        assert all(symbol in VOCABULARY for symbol in token.phonemes)
         end = token.end
 
 

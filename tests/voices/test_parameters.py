@@ -10,11 +10,11 @@ import pytest
 
 from svc.audio.equalizer import BANDS
 from svc.engine.fake import FakeEngine
-from svc.engine.protocol import PLAIN_GRAIN, Chunk, Utterance
-from svc.synthesis.pipeline import Speech, SpeechRequest
+from svc.engine.protocol import NO_VOCODER_EMBEDDING, Chunk, Utterance
+from svc.synthesis.pipeline import Pipeline, SynthesisRequest
 from svc.text.g2p import Phonemizer
 from svc.text.language import Language
-from svc.voices.catalogue import Voices, built_in
+from svc.voices.catalogue import VoiceCatalogue, built_in
 from svc.voices.parameters import LAYERS, STYLE, VERSION, VoiceParameters, accent_of
 from svc.voices.settings import VoiceSettings
 
@@ -25,15 +25,23 @@ def some(scale: float = 0.3, pitch_scale: float = 1.1) -> VoiceParameters:
     def vector(*shape: int) -> npt.NDArray[np.float32]:
         return (scale * chance.standard_normal(shape)).astype(np.float32)
 
-    layers, abroad = vector(LAYERS, STYLE), vector(LAYERS, STYLE)
-    grain = vector(*PLAIN_GRAIN.shape)
-    return VoiceParameters(vector(STYLE), vector(STYLE), layers, pitch_scale, vector(BANDS), abroad, grain)
+    layer_offsets, foreign_layer_offsets = vector(LAYERS, STYLE), vector(LAYERS, STYLE)
+    vocoder_embedding = vector(*NO_VOCODER_EMBEDDING.shape)
+    return VoiceParameters(
+        vector(STYLE),
+        vector(STYLE),
+        layer_offsets,
+        pitch_scale,
+        vector(BANDS),
+        foreign_layer_offsets,
+        vocoder_embedding,
+    )
 
 
 def test_what_is_written_is_read() -> None:
     written = some()
     read = VoiceParameters.from_json(json.loads(json.dumps(written.to_json())))
-    for name in ("timbre", "melody", "layers", "colour", "abroad", "grain"):
+    for name in ("timbre", "melody", "layer_offsets", "equalizer_gains", "foreign_layer_offsets", "vocoder_embedding"):
         assert np.allclose(getattr(read, name), getattr(written, name), atol=1e-3)
     assert read.pitch_scale == written.pitch_scale
 
@@ -80,7 +88,7 @@ def test_no_number_is_beyond_bounds(bad: float) -> None:
         VoiceParameters(timbre, np.zeros(STYLE, np.float32), np.zeros((LAYERS, STYLE), np.float32))
 
 
-def test_its_style_is_like_that_of_a_built_in_voice(voices: Voices) -> None:
+def test_its_style_is_like_that_of_a_built_in_voice(voices: VoiceCatalogue) -> None:
     nothing = np.zeros(STYLE, np.float32)
     plain = VoiceParameters(nothing, nothing, np.zeros((LAYERS, STYLE), np.float32))
     styled, unstyled = (voices.sketch(each, Language.ENGLISH_US).style for each in (some(), plain))
@@ -94,7 +102,7 @@ def test_its_style_is_like_that_of_a_built_in_voice(voices: Voices) -> None:
 def test_in_english_it_is_as_it_is() -> None:
     voice = some()
     for language in (Language.ENGLISH_US, Language.ENGLISH_GB):
-        assert np.array_equal(voice.layers_in(language), voice.layers)
+        assert np.array_equal(voice.layer_offsets_in(language), voice.layer_offsets)
         assert np.array_equal(voice.melody_in(language), voice.melody)
         assert voice.pitch_scale_in(language) == voice.pitch_scale
 
@@ -114,7 +122,7 @@ ABROAD = [language for language in Language if not language.english]
 def test_elsewhere_it_speaks_more_as_they_do_there(language: Language) -> None:
     voice, there, accent = some(), natives(language), accent_of(language)
     assert np.allclose(voice.melody_in(language) - voice.melody, there[STYLE:], atol=1e-4)
-    changes = voice.layers_in(language) - voice.abroad - accent.offset
+    changes = voice.layer_offsets_in(language) - voice.foreign_layer_offsets - accent.offset
     for change, native, bolder in zip(changes, *accent.shares, strict=True):
         to_native = change - bolder * voice.timbre
         _, aside = along_women_to_men(there[:STYLE] - voice.timbre)
@@ -148,25 +156,25 @@ def test_what_an_older_voice_learned_in_english_is_halved_elsewhere_but_in_the_v
     stored = some().to_json()
     del stored["abroad"], stored["colour"]
     voice = VoiceParameters.from_json(stored)
-    assert np.array_equal(voice.abroad[:-1], 0.5 * voice.layers[:-1])
-    assert np.array_equal(voice.abroad[-1], voice.layers[-1])
+    assert np.array_equal(voice.foreign_layer_offsets[:-1], 0.5 * voice.layer_offsets[:-1])
+    assert np.array_equal(voice.foreign_layer_offsets[-1], voice.layer_offsets[-1])
 
 
 def test_an_older_voice_has_no_grain() -> None:
     stored = some().to_json()
     del stored["grain"]
-    assert not VoiceParameters.from_json(stored).grain.any()
+    assert not VoiceParameters.from_json(stored).vocoder_embedding.any()
 
 
-def test_less_similarity_takes_of_all_that_is_its_own(voices: Voices) -> None:
+def test_less_similarity_takes_of_all_that_is_its_own(voices: VoiceCatalogue) -> None:
     weaker, language = VoiceSettings(similarity_boost=0), Language.ENGLISH_US
     voice = voices.sketch(some(), language)
-    assert np.allclose(weaker.layered(voice, language), 0.6 * some().layers, atol=1e-6)
-    assert np.allclose(weaker.grained(voice), 0.6 * some().grain, atol=1e-6)
-    assert np.allclose(weaker.coloured(voice), 0.6 * some().colour, atol=1e-6)
+    assert np.allclose(weaker.layer_offsets(voice, language), 0.6 * some().layer_offsets, atol=1e-6)
+    assert np.allclose(weaker.vocoder_embedding(voice), 0.6 * some().vocoder_embedding, atol=1e-6)
+    assert np.allclose(weaker.equalizer_gains(voice), 0.6 * some().equalizer_gains, atol=1e-6)
 
 
-def test_each_sentence_is_spoken_as_in_its_language(phonemizer: Phonemizer, voices: Voices) -> None:
+def test_each_sentence_is_spoken_as_in_its_language(phonemizer: Phonemizer, voices: VoiceCatalogue) -> None:
     class Engine(FakeEngine):
         def synthesize(self, utterance: Utterance) -> Iterator[Chunk]:
             spoken.append(utterance)
@@ -175,10 +183,10 @@ def test_each_sentence_is_spoken_as_in_its_language(phonemizer: Phonemizer, voic
     spoken: list[Utterance] = []
     text = "Good morning to all of you. ¿Dónde está la biblioteca, por favor?"
     voice = voices.sketch(some(), Language.ENGLISH_US)
-    list(Speech(Engine(), phonemizer).speak(SpeechRequest(text, voice)))
+    list(Pipeline(Engine(), phonemizer).speak(SynthesisRequest(text, voice)))
     for utterance, language in zip(spoken, (Language.ENGLISH_US, Language.SPANISH), strict=True):
-        assert np.array_equal(utterance.layers, some().layers_in(language))
+        assert np.array_equal(utterance.layer_offsets, some().layer_offsets_in(language))
         assert np.array_equal(utterance.style, voice.style_in(language))
         assert utterance.pitch_scale == some().pitch_scale_in(language)
-        assert np.array_equal(utterance.grain, some().grain)
+        assert np.array_equal(utterance.vocoder_embedding, some().vocoder_embedding)
     assert not np.array_equal(spoken[0].style, spoken[1].style)

@@ -3,13 +3,13 @@ import pytest
 
 from svc.engine.protocol import Delivery
 from svc.text.language import Language
-from svc.voices.catalogue import Voices
+from svc.voices.catalogue import VoiceCatalogue
 from svc.voices.settings import VoiceSettings
 
 
-def test_defaults_leave_the_voice_as_it_is(voices: Voices) -> None:
+def test_defaults_leave_the_voice_as_it_is(voices: VoiceCatalogue) -> None:
     assert VoiceSettings().delivery(None) == Delivery()
-    assert VoiceSettings().voiced(voices.default, Language.ENGLISH_US) is voices.default.style
+    assert VoiceSettings().style_table(voices.default, Language.ENGLISH_US) is voices.default.style
 
 
 def test_stability_calms_and_style_enlivens() -> None:
@@ -30,15 +30,15 @@ def test_sliders_are_clamped() -> None:
     assert VoiceSettings(stability=9, style=-4).delivery(None) == VoiceSettings(stability=1, style=0).delivery(None)
 
 
-def test_similarity_moves_timbre_between_average_and_own(voices: Voices) -> None:
+def test_similarity_moves_timbre_between_average_and_own(voices: VoiceCatalogue) -> None:
     voice = voices.find("am_adam")
 
     def distance(settings: VoiceSettings) -> float:
-        return float(np.abs(settings.voiced(voice, voice.language) - voice.neutral)[:, :128].mean())
+        return float(np.abs(settings.style_table(voice, voice.language) - voice.neutral)[:, :128].mean())
 
     distances = [distance(VoiceSettings(similarity_boost=value)) for value in (0, 0.5, 0.75, 1)]
     assert distances == sorted(distances)
     assert distances[0] < 0.7 * distances[2]
     assert distance(VoiceSettings(use_speaker_boost=False)) < distances[2]
-    changed = VoiceSettings(similarity_boost=0).voiced(voice, voice.language)
+    changed = VoiceSettings(similarity_boost=0).style_table(voice, voice.language)
     assert np.array_equal(changed[:, 128:], voice.style[:, 128:]), "the melody is not a matter of similarity"

@@ -15,19 +15,19 @@ from typing import Any
 
 import pytest
 
-from svc import atomic_files as durable
+from svc import atomic_files
 from svc.errors import StorageUnavailable, VoiceLimitReached, VoiceNotFound
-from svc.voices.catalogue import Voices, built_in
+from svc.voices.catalogue import VoiceCatalogue, built_in
 from svc.voices.custom_voice import CustomVoice, DamagedVoice, StoredReference
 from svc.voices.custom_voices import CustomVoices
-from svc.voices.pending_uploads import Outbox
+from svc.voices.pending_uploads import PendingUploads
 from svc.voices.store import VoiceStore
 from tests.voices.examples import made_up
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> VoiceStore:
-    return VoiceStore(tmp_path / "voices", Outbox(tmp_path / "outbox"))
+    return VoiceStore(tmp_path / "voices", PendingUploads(tmp_path / "outbox"))
 
 
 def renamed(name: str) -> Callable[[CustomVoice], CustomVoice]:
@@ -120,7 +120,7 @@ def test_a_folder_under_another_name_is_no_voice(store: VoiceStore, tmp_path: Pa
 
 
 def test_the_catalogue_follows_the_disk(store: VoiceStore, caplog: pytest.LogCaptureFixture, tmp_path: Path) -> None:
-    voices = Voices(built_in())
+    voices = VoiceCatalogue(built_in())
     mine, elsewhere = CustomVoices(store, voices), VoiceStore(tmp_path / "voices")
     mine.load()
     first, second = made_up("First"), made_up("Second")
@@ -143,7 +143,7 @@ def test_the_catalogue_follows_the_disk(store: VoiceStore, caplog: pytest.LogCap
 
 
 def test_names(store: VoiceStore) -> None:
-    voices = Voices(built_in())
+    voices = VoiceCatalogue(built_in())
     custom_voices = CustomVoices(store, voices)
     older = replace(made_up("Sam"), created_at=10)
     for voice in (replace(made_up("Sam"), created_at=20), older, made_up("Sarah")):
@@ -158,7 +158,7 @@ def test_a_disk_that_is_not_there(tmp_path: Path) -> None:
     store = VoiceStore(tmp_path / "file")
     with pytest.raises(StorageUnavailable):
         store.add(made_up(), b"reference")
-    voices = Voices(built_in())
+    voices = VoiceCatalogue(built_in())
     CustomVoices(store, voices).load()
     assert len(list(voices)) == 54
 
@@ -223,7 +223,7 @@ def _settled(tmp_path: Path) -> dict[str, CustomVoice]:
         assert {file.name for file in folder.iterdir()} == {"voice.json", voice.reference.name}
     folders = {folder.name for folder in (tmp_path / "voices").glob("custom-*")}
     assert folders == set(found)
-    assert not list((tmp_path / "voices").rglob(f"*{durable.BESIDE}"))
+    assert not list((tmp_path / "voices").rglob(f"*{atomic_files.BESIDE}"))
     return found
 
 
@@ -301,17 +301,17 @@ def test_a_process_that_is_killed(tmp_path: Path) -> None:
 
 
 def test_what_the_mirror_is_told(tmp_path: Path) -> None:
-    outbox = Outbox(tmp_path / "outbox")
-    store = VoiceStore(tmp_path / "voices", outbox)
+    pending_uploads = PendingUploads(tmp_path / "outbox")
+    store = VoiceStore(tmp_path / "voices", pending_uploads)
     voice, silent = made_up(), made_up()
     store.add(voice, b"reference")
     store.take_over(silent, b"reference")
-    (note,) = outbox.pending()
+    (note,) = pending_uploads.pending()
     assert note.voice_id == voice.voice_id
     store.change(voice.voice_id, renamed("Berta"))
-    outbox.done(note)
-    (later,) = outbox.pending()
-    outbox.done(later)
-    assert outbox.pending() == []
+    pending_uploads.done(note)
+    (later,) = pending_uploads.pending()
+    pending_uploads.done(later)
+    assert pending_uploads.pending() == []
     store.remove(voice.voice_id)
-    assert [each.voice_id for each in outbox.pending()] == [voice.voice_id]
+    assert [each.voice_id for each in pending_uploads.pending()] == [voice.voice_id]

@@ -16,15 +16,15 @@ from svc.engine.fake import FakeEngine
 from svc.engine.protocol import Samples
 from svc.errors import VoiceNotFound
 from svc.settings import Settings
-from svc.synthesis.pipeline import Speech
+from svc.synthesis.pipeline import Pipeline
 from svc.text.g2p import Phonemizer
-from svc.voices.catalogue import Voice, Voices, built_in
+from svc.voices.catalogue import Voice, VoiceCatalogue, built_in
 from svc.voices.custom_voice import CustomVoice, StoredReference
 from svc.voices.custom_voices import CustomVoices
-from svc.voices.object_store import open_remote
-from svc.voices.pending_uploads import Outbox
+from svc.voices.object_store import open_object_store
+from svc.voices.pending_uploads import PendingUploads
 from svc.voices.store import VoiceStore
-from svc.voices.sync import Mirror
+from svc.voices.sync import VoiceSync
 from tests.audio.recordings import encoded
 from tests.cloning.conftest import load_stand_in
 from tests.voices.examples import made_up
@@ -45,9 +45,9 @@ def server(tmp_path: Path) -> Iterator[S3Server]:
 @dataclass
 class Region:
     store: VoiceStore
-    outbox: Outbox
-    voices: Voices
-    mirror: Mirror
+    pending_uploads: PendingUploads
+    voices: VoiceCatalogue
+    mirror: VoiceSync
 
     def add(self, voice: CustomVoice) -> CustomVoice:
         self.store.add(voice, SOUND)
@@ -78,12 +78,12 @@ def region(tmp_path: Path, server: S3Server) -> MakeRegion:
 
     def region(name: str, port: int | None = None, timeout: float = 10.0) -> Region:
         folder = tmp_path / name
-        outbox = Outbox(folder / "outbox")
-        store, voices = VoiceStore(folder, outbox), Voices(BUILT_IN)
+        pending_uploads = PendingUploads(folder / "outbox")
+        store, voices = VoiceStore(folder, pending_uploads), VoiceCatalogue(BUILT_IN)
         custom_voices = CustomVoices(store, voices)
         custom_voices.load()
-        mirror = Mirror(remote(port or server.port, timeout), store, outbox, custom_voices.refresh, 0.1)
-        return Region(store, outbox, voices, mirror)
+        mirror = VoiceSync(remote(port or server.port, timeout), store, pending_uploads, custom_voices.refresh, 0.1)
+        return Region(store, pending_uploads, voices, mirror)
 
     return region
 
@@ -99,7 +99,7 @@ def test_regions_exchange_additions_changes_and_removals(region: MakeRegion, ser
     there.fetch()
     assert there.voices.find(voice.voice_id).name == "Anna"
     assert there.store.reference(there.store.read(voice.voice_id)) == SOUND
-    assert there.outbox.pending() == [], "what came from the store need not go back"
+    assert there.pending_uploads.pending() == [], "what came from the store need not go back"
     there.rename(voice, "Berta")
     there.send()
     here.fetch()
@@ -254,7 +254,7 @@ def test_a_mirror_that_is_new_or_was_emptied_gets_what_is_there(
     voice = made_up("Older than the mirror")
     VoiceStore(tmp_path / "here").add(voice, SOUND)
     here = region("here")
-    assert here.outbox.pending() == []
+    assert here.pending_uploads.pending() == []
     here.fetch()
     here.send()
     assert f"voices/{voice.voice_id}/voice.json" in server.objects()
@@ -282,17 +282,24 @@ def test_one_voice_that_never_works_does_not_hold_up_others(
     for _ in range(2):
         with pytest.raises(OSError, match="too large"):
             here.send()
-    assert [note.voice_id for note in here.outbox.pending()] == stuck
+    assert [note.voice_id for note in here.pending_uploads.pending()] == stuck
 
 
 def test_in_a_folder(tmp_path: Path) -> None:
-    store, outbox = VoiceStore(tmp_path / "here", Outbox(tmp_path / "out")), Outbox(tmp_path / "out")
-    mirror = Mirror(open_remote((tmp_path / "shared folder").as_uri()), store, outbox, lambda: None, 1)
+    store, pending_uploads = (
+        VoiceStore(tmp_path / "here", PendingUploads(tmp_path / "out")),
+        PendingUploads(tmp_path / "out"),
+    )
+    mirror = VoiceSync(
+        open_object_store((tmp_path / "shared folder").as_uri()), store, pending_uploads, lambda: None, 1
+    )
     voice = made_up()
     store.add(voice, SOUND)
     asyncio.run(mirror.send())
     other = VoiceStore(tmp_path / "there")
-    mirror = Mirror(open_remote((tmp_path / "shared folder").as_uri()), other, outbox, lambda: None, 1)
+    mirror = VoiceSync(
+        open_object_store((tmp_path / "shared folder").as_uri()), other, pending_uploads, lambda: None, 1
+    )
     asyncio.run(mirror.fetch())
     assert other.read(voice.voice_id).name == "Anna"
 
@@ -306,7 +313,7 @@ def test_two_servers(
 
     def served(name: str) -> TestClient:
         settings = Settings(data_dir=tmp_path / name, voice_mirror=f"s3://{BUCKET}/ours", voice_mirror_seconds=0.1)
-        return TestClient(create_app(settings, Speech(FakeEngine(), phonemizer), ear=load_stand_in))
+        return TestClient(create_app(settings, Pipeline(FakeEngine(), phonemizer), encoder=load_stand_in))
 
     def until(condition: Callable[[], bool]) -> None:
         for _ in range(1_200):  # a minute: long enough for any machine, and not for ever

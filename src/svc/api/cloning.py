@@ -12,10 +12,10 @@ from svc.api.authentication import principal_of
 from svc.api.errors import ProblemsShape
 from svc.api.uploads import Upload, invalid
 from svc.api.voices import Done, VoiceSettingsShape, VoiceShape, shaped
-from svc.cloning.cloner import Changes, Details, Studio
-from svc.cloning.refinement_queue import Refinements
+from svc.cloning.cloner import Changes, Details, VoiceCloner
+from svc.cloning.refinement_queue import RefinementQueue
 from svc.text.language import Language
-from svc.voices.catalogue import Voices
+from svc.voices.catalogue import VoiceCatalogue
 from svc.voices.custom_voice import CustomVoice
 from svc.voices.settings_store import VoiceSettingsStore
 
@@ -48,7 +48,9 @@ class AddedVoice(BaseModel):
     requires_verification: bool = False
 
 
-def router(studio: Studio, voices: Voices, voice_settings: VoiceSettingsStore, refinements: Refinements) -> APIRouter:
+def router(
+    studio: VoiceCloner, voices: VoiceCatalogue, voice_settings: VoiceSettingsStore, refinement_queue: RefinementQueue
+) -> APIRouter:
     router = APIRouter(tags=["cloning"], responses={422: {"model": ProblemsShape}})
 
     async def cloned(request: Request) -> CustomVoice:
@@ -60,7 +62,7 @@ def router(studio: Studio, voices: Voices, voice_settings: VoiceSettingsStore, r
         """Makes a voice from recordings of a person: 10 to 20 seconds of clean speech are best."""
         voice = await cloned(request)
         settings = VoiceSettingsShape(**asdict(voice_settings.get(voice.voice_id)))
-        return shaped(voices.cloned(voice), str(request.base_url), settings, refinements)
+        return shaped(voices.cloned(voice), str(request.base_url), settings, refinement_queue)
 
     @router.post("/v1/voices/add", openapi_extra=_body("files", ["name", "files"]))
     async def add_voice(request: Request) -> AddedVoice:

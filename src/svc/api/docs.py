@@ -7,7 +7,7 @@ from string import Template
 from fastapi import APIRouter, HTTPException, Response
 from fastapi.responses import FileResponse, HTMLResponse
 
-from svc.web.docs_site import INDEX, Library
+from svc.web.docs_site import INDEX, DocsSite
 from svc.web.markdown_page import ROOT, Page
 
 _POLICY = {
@@ -35,7 +35,7 @@ _ASSETS = {
 }
 
 
-def router(library: Library) -> APIRouter:
+def router(library: DocsSite) -> APIRouter:
     router = APIRouter(prefix=ROOT, include_in_schema=False)
     template = Template((files("svc.web") / "docs/page.html").read_text("utf-8"))
     interactive_page = (files("svc.web") / "docs/interactive.html").read_text("utf-8")

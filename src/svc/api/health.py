@@ -10,10 +10,10 @@ from svc.synthesis.scheduler import Scheduler
 from svc.voices.custom_voices import CustomVoices
 
 if TYPE_CHECKING:  # whoever has no mirror need not wait for what it takes to load
-    from svc.voices.sync import Mirror
+    from svc.voices.sync import VoiceSync
 
 
-def router(scheduler: Scheduler, custom_voices: CustomVoices, mirror: "Mirror | None") -> APIRouter:
+def router(scheduler: Scheduler, custom_voices: CustomVoices, mirror: "VoiceSync | None") -> APIRouter:
     router = APIRouter(tags=["operations"])
 
     def engine(response: Response) -> dict[str, Any]:

@@ -13,9 +13,9 @@ from fastapi import APIRouter, Response
 
 from svc.audio import formats
 from svc.errors import VoiceNotFound
-from svc.synthesis.pipeline import AudioPart, Speech, SpeechRequest, clip
+from svc.synthesis.pipeline import AudioPart, Pipeline, SynthesisRequest, clip
 from svc.synthesis.scheduler import Scheduler
-from svc.voices.catalogue import Voice, Voices
+from svc.voices.catalogue import Voice, VoiceCatalogue
 from svc.voices.preview_texts import INTRODUCTIONS
 
 _FORMAT = formats.find("mp3_44100_64")
@@ -31,11 +31,11 @@ def address(voice: Voice, base_url: str) -> str:
     return f"{base_url}previews/{voice.voice_id}.mp3?{query}"
 
 
-def router(speech: Speech, scheduler: Scheduler, voices: Voices, cache: Path) -> APIRouter:
+def router(speech: Pipeline, scheduler: Scheduler, voices: VoiceCatalogue, cache: Path) -> APIRouter:
     router = APIRouter(prefix="/previews", tags=["voices"])
 
     async def introduced(voice: Voice) -> bytes:
-        request = SpeechRequest(INTRODUCTIONS[voice.language], voice)
+        request = SynthesisRequest(INTRODUCTIONS[voice.language], voice)
         latest = AudioPart()
         work = clip(speech.speak(request), _FORMAT, speech.sample_rate, request.text)
         async with aclosing(scheduler.stream(work)) as parts:

@@ -16,9 +16,9 @@ from svc.audio import formats
 from svc.audio.formats import OutputFormat
 from svc.errors import TextTooLong
 from svc.synthesis.alignment import Alignment
-from svc.synthesis.pipeline import AudioPart, Parts, Speech, SpeechRequest, clip, listener, stream
+from svc.synthesis.pipeline import AudioPart, Parts, Pipeline, SynthesisRequest, clip, playback_clock, stream
 from svc.synthesis.scheduler import Scheduler
-from svc.voices.catalogue import Voices
+from svc.voices.catalogue import VoiceCatalogue
 from svc.voices.settings_store import VoiceSettingsStore
 
 _AUDIO: dict[int | str, dict[str, Any]] = {200: {"content": {"audio/*": {}}, "description": "The audio."}}
@@ -28,18 +28,22 @@ _AUDIO_BYTES_A_LINE = 60_000
 
 
 def router(
-    speech: Speech, scheduler: Scheduler, voices: Voices, voice_settings: VoiceSettingsStore, max_characters: int
+    speech: Pipeline,
+    scheduler: Scheduler,
+    voices: VoiceCatalogue,
+    voice_settings: VoiceSettingsStore,
+    max_characters: int,
 ) -> APIRouter:
     router = APIRouter(prefix="/v1/text-to-speech", tags=["speech"], dependencies=[Depends(json_only)])
 
-    def understood(voice_id: str, body: SpeechBody) -> SpeechRequest:
+    def understood(voice_id: str, body: SpeechBody) -> SynthesisRequest:
         """Everything that can fail cheaply fails here."""
         scheduler.require_ready()
         if len(body.text) > max_characters:
             raise TextTooLong(len(body.text), max_characters)
         voice = voices.resolve(voice_id)
         settings = voice_settings.get(voice.voice_id)
-        return SpeechRequest(
+        return SynthesisRequest(
             text=body.text,
             voice=voice,
             settings=body.voice_settings.over(settings) if body.voice_settings else settings,
@@ -49,11 +53,13 @@ def router(
             next_text=body.next_text or "",
         )
 
-    def spoken(encode: Callable[..., Parts], request: SpeechRequest, audio: OutputFormat) -> AsyncGenerator[AudioPart]:
+    def spoken(
+        encode: Callable[..., Parts], request: SynthesisRequest, audio: OutputFormat
+    ) -> AsyncGenerator[AudioPart]:
         work = encode(speech.speak(request), audio, speech.sample_rate, request.text)
-        return scheduler.stream(work, listener())
+        return scheduler.stream(work, playback_clock())
 
-    async def whole(request: SpeechRequest, audio: OutputFormat, http: Request) -> AudioPart:
+    async def whole(request: SynthesisRequest, audio: OutputFormat, http: Request) -> AudioPart:
         latest = AudioPart()
         async with aclosing(spoken(clip, request, audio)) as parts:
             async for part in parts:
@@ -63,7 +69,7 @@ def router(
         return latest
 
     @router.post("/{voice_id}", responses=_AUDIO, response_class=Response)
-    async def create_speech(
+    async def create_pipeline(
         voice_id: str, body: SpeechBody, http: Request, output_format: str = formats.DEFAULT
     ) -> Response:
         """Speaks a text and returns the whole clip."""
@@ -104,7 +110,7 @@ def router(
     return router
 
 
-def _headers(request: SpeechRequest, body: SpeechBody) -> dict[str, str]:
+def _headers(request: SynthesisRequest, body: SpeechBody) -> dict[str, str]:
     return {
         "x-svc-voice": request.voice.voice_id,
         "x-svc-model": body.model_id if body.model_id else MODEL_ID,

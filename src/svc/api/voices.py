@@ -13,8 +13,8 @@ from svc.api.models import MODEL_ID
 from svc.api.paging import Page, page
 from svc.api.schemas import VoiceSettingsBody
 from svc.cloning.reference import Measured
-from svc.cloning.refinement_queue import Refinements
-from svc.voices.catalogue import Voice, Voices
+from svc.cloning.refinement_queue import RefinementQueue
+from svc.voices.catalogue import Voice, VoiceCatalogue
 from svc.voices.custom_voice import CustomVoice
 from svc.voices.settings import VoiceSettings
 from svc.voices.settings_store import VoiceSettingsStore
@@ -160,12 +160,12 @@ class VoiceQuery(BaseModel):
         return voices
 
 
-def router(voices: Voices, settings: VoiceSettingsStore, refinements: Refinements) -> APIRouter:
+def router(voices: VoiceCatalogue, settings: VoiceSettingsStore, refinement_queue: RefinementQueue) -> APIRouter:
     router = APIRouter(tags=["voices"])
 
     def shape(voice: Voice, request: Request, with_settings: bool = True) -> VoiceShape:
         own = VoiceSettingsShape(**asdict(settings.get(voice.voice_id)))
-        return shaped(voice, str(request.base_url), own if with_settings else None, refinements)
+        return shaped(voice, str(request.base_url), own if with_settings else None, refinement_queue)
 
     @router.get("/v1/voices")
     async def list_voices(request: Request) -> VoiceList:
@@ -210,7 +210,9 @@ def router(voices: Voices, settings: VoiceSettingsStore, refinements: Refinement
     return router
 
 
-def shaped(voice: Voice, base_url: str, settings: VoiceSettingsShape | None, refinements: Refinements) -> VoiceShape:
+def shaped(
+    voice: Voice, base_url: str, settings: VoiceSettingsShape | None, refinement_queue: RefinementQueue
+) -> VoiceShape:
     language = voice.language.value.split("-")[0]
     preview_url = previews.address(voice, base_url)
     common = {
@@ -236,7 +238,7 @@ def shaped(voice: Voice, base_url: str, settings: VoiceSettingsShape | None, ref
             labels={"language": language, **voice.custom.labels},
             is_owner=True,
             created_at_unix=voice.custom.created_at,
-            cloning=CloningShape.of(voice.custom, refinements.progress(voice.custom)),
+            cloning=CloningShape.of(voice.custom, refinement_queue.progress(voice.custom)),
         )
     return VoiceShape(
         **common,

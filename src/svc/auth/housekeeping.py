@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from svc import tasks as background
+from svc import tasks
 from svc.errors import KeysUnavailable
 
 if TYPE_CHECKING:  # SQLAlchemy takes its time to load: whoever has no table need not wait for it
@@ -39,7 +39,7 @@ class Housekeeping:
         except KeysUnavailable as error:  # every request tries again
             log.error("the keys table does not answer: %s", error.reason)
         try:
-            async with background.running(self._run()):
+            async with tasks.running(self._run()):
                 yield
         finally:
             await self.tidy()

@@ -11,9 +11,9 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from svc.app import create_speech, create_voices
+from svc.app import create_pipeline, create_voices
 from svc.settings import Settings
-from svc.synthesis.pipeline import Speech, SpeechRequest
+from svc.synthesis.pipeline import Pipeline, SynthesisRequest
 
 _SENTENCE = "The lighthouse keeper climbed the stairs and lit the lamp."
 _PARAGRAPH = (
@@ -31,7 +31,7 @@ def bench(
     """Measure the engine's speed: seconds of work for a second of speech, and the time to the first sound."""
     settings = Settings()
     voice = create_voices(settings).default
-    speech = create_speech(settings)
+    speech = create_pipeline(settings)
     began = time.perf_counter()
     speech.load()
     figures: dict[str, object] = {
@@ -40,7 +40,7 @@ def bench(
         "device": settings.device,
         "load_seconds": round(time.perf_counter() - began, 2),
     }
-    rows = {name: _measure(speech, SpeechRequest(text, voice), runs) for name, text in _TEXTS.items()}
+    rows = {name: _measure(speech, SynthesisRequest(text, voice), runs) for name, text in _TEXTS.items()}
     figures |= {"texts": rows, "resident_megabytes": _resident_megabytes()}
 
     title = f"{settings.engine}, {settings.device}, {settings.threads} threads, median of {runs}"
@@ -54,7 +54,7 @@ def bench(
         output.write_text(json.dumps(figures, indent=2) + "\n")
 
 
-def _measure(speech: Speech, request: SpeechRequest, runs: int) -> dict[str, float]:
+def _measure(speech: Pipeline, request: SynthesisRequest, runs: int) -> dict[str, float]:
     factors, first_sounds, seconds = [], [], 0.0
     for _ in range(runs):
         began = time.perf_counter()

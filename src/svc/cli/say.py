@@ -12,12 +12,12 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from svc.app import create_speech, create_voices
+from svc.app import create_pipeline, create_voices
 from svc.audio import formats
 from svc.audio.formats import OutputFormat
 from svc.errors import TextTooLong
 from svc.settings import Settings
-from svc.synthesis.pipeline import Speech, SpeechRequest, SpokenChunk, clip
+from svc.synthesis.pipeline import Pipeline, SpeechChunk, SynthesisRequest, clip
 from svc.text.language import Language
 from svc.voices.settings import VoiceSettings
 
@@ -56,7 +56,7 @@ def say(
     """Speak a text."""
     settings = Settings()
     voices = create_voices(settings)
-    request = SpeechRequest(
+    request = SynthesisRequest(
         text=_text(text, file, settings.max_characters),
         voice=voices.find(voice) if voice else voices.default,
         settings=VoiceSettings(speed=speed),
@@ -64,7 +64,7 @@ def say(
         seed=seed,
     )
     audio_format = _format(output_format, output)
-    speech = create_speech(settings)
+    speech = create_pipeline(settings)
     *_, whole = clip(_with_progress(speech, request), audio_format, speech.sample_rate, request.text)
     if output is None:
         _play(whole.audio)
@@ -111,7 +111,7 @@ def _format(name: str, output: Path | None) -> OutputFormat:
         raise typer.BadParameter(f"What format is {output.name}? Use one of {known}, or --format.") from None
 
 
-def _with_progress(speech: Speech, request: SpeechRequest) -> Iterator[SpokenChunk]:
+def _with_progress(speech: Pipeline, request: SynthesisRequest) -> Iterator[SpeechChunk]:
     """The spoken chunks, with a spinner while the engine loads and a bar for texts that take a while."""
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:

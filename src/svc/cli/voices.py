@@ -11,15 +11,22 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from svc.app import create_custom_voices, create_refinements, create_speech, create_studio, create_voices, load_ear
+from svc.app import (
+    create_cloner,
+    create_custom_voices,
+    create_pipeline,
+    create_refinement_queue,
+    create_voices,
+    load_speaker_encoder,
+)
 from svc.cloning.cloner import Details
-from svc.cloning.trial import Booth
+from svc.cloning.trial import TrialSynthesis
 from svc.errors import BuiltInVoice, ModelLoading
 from svc.settings import Settings
 from svc.synthesis.scheduler import Scheduler
 from svc.text.language import Language
 from svc.voices import archive
-from svc.voices.catalogue import Voices, built_in
+from svc.voices.catalogue import VoiceCatalogue, built_in
 from svc.voices.custom_voice import ID, CustomVoice, DamagedVoice, new_id
 from svc.voices.store import VoiceStore
 
@@ -101,7 +108,7 @@ def add(
     )
     for warning in report.warnings:
         console.print(f"[yellow]{escape(warning)}[/]")
-    if create_refinements(Settings()).progress(voice) is not None:
+    if create_refinement_queue(Settings()).progress(voice) is not None:
         console.print("The server refines it in the background, as soon as one runs.")
     typer.echo(voice.voice_id)
 
@@ -154,19 +161,19 @@ def import_voice(file: Annotated[Path, typer.Argument(help="What `svc voices exp
 async def _cloned(clips: list[bytes], details: Details) -> CustomVoice:
     """Clones as a server does, with everything that it takes."""
     settings = Settings()
-    speech = create_speech(settings)
-    voices = Voices(built_in())
+    speech = create_pipeline(settings)
+    voices = VoiceCatalogue(built_in())
     custom_voices = create_custom_voices(settings, voices)
     custom_voices.load()
     scheduler = Scheduler(speech.load, settings.max_streams)
-    booth = Booth(load_ear, speech, scheduler, voices)
-    studio = create_studio(settings, booth, voices, custom_voices)
+    trial = TrialSynthesis(load_speaker_encoder, speech, scheduler, voices)
+    studio = create_cloner(settings, trial, voices, custom_voices)
     scheduler.start()
     try:
         await _loaded(scheduler)
         return await studio.clone(clips, details, _KEY_ID)
     finally:
-        await booth.close()
+        await trial.close()
         await scheduler.close()
 
 
@@ -179,12 +186,12 @@ async def _loaded(scheduler: Scheduler) -> None:
 
 
 def _store() -> VoiceStore:
-    return create_custom_voices(Settings(), Voices(built_in())).store
+    return create_custom_voices(Settings(), VoiceCatalogue(built_in())).store
 
 
 def _custom_only(voice_id: str) -> None:
     if not ID.fullmatch(voice_id):
-        raise BuiltInVoice(Voices(built_in()).find(voice_id).name)
+        raise BuiltInVoice(VoiceCatalogue(built_in()).find(voice_id).name)
 
 
 def _language(code: str) -> Language:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from svc.audio import decode as clip
+from svc.audio import decode
 from svc.audio.watermark import check as look_for
 
 app = typer.Typer(no_args_is_help=True, help="Look for the watermark of SVC_WATERMARK.")
@@ -19,7 +19,7 @@ def watermark() -> None:
 @app.command()
 def check(file: Annotated[Path, typer.Argument(help="A recording: MP3, WAV, Opus and so on.")]) -> None:
     """Tell whether a recording carries the watermark. The exit status is 0 when it does, and 3 when it does not."""
-    finding = look_for(clip.read(file.read_bytes()).samples)
+    finding = look_for(decode.read(file.read_bytes()).samples)
     if not finding.found:
         typer.echo("No watermark found.")
         raise typer.Exit(3)

@@ -8,14 +8,14 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from svc.audio import decode as clip
+from svc.audio import decode
 from svc.audio.decode import Clip
-from svc.cloning import reference as quality
+from svc.cloning import reference as references
 from svc.cloning.reference import Reference
-from svc.cloning.refinement_queue import Refinements
-from svc.cloning.speaker_count import several
-from svc.cloning.speaker_embedding import Heard
-from svc.cloning.trial import Booth
+from svc.cloning.refinement_queue import RefinementQueue
+from svc.cloning.speaker_count import has_several_speakers
+from svc.cloning.speaker_embedding import SpeakerEmbedding
+from svc.cloning.trial import TrialSynthesis
 from svc.engine.protocol import Samples
 from svc.errors import (
     BuiltInVoice,
@@ -27,7 +27,7 @@ from svc.errors import (
     VoiceNotFound,
 )
 from svc.text.language import Language
-from svc.voices.catalogue import Voices
+from svc.voices.catalogue import VoiceCatalogue
 from svc.voices.custom_voice import ID, CustomVoice, DamagedVoice, Report, StoredReference, fainter_than, new_id
 from svc.voices.custom_voices import CustomVoices
 
@@ -59,24 +59,24 @@ class Changes:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class _Sitting:
+class AnalyzedReference:
     """Somebody sits for a voice: the recording, and what was heard in it."""
 
     reference: Reference
-    heard: Heard
+    heard: SpeakerEmbedding
     kept: bytes | None
     """The recording as a file, if it is to be kept."""
 
 
-class Studio:
+class VoiceCloner:
     """Makes voices one at a time, in the booth: live speech goes first."""
 
     def __init__(
         self,
-        booth: Booth,
-        voices: Voices,
+        trial: TrialSynthesis,
+        voices: VoiceCatalogue,
         custom_voices: CustomVoices,
-        refinements: Refinements,
+        refinement_queue: RefinementQueue,
         *,
         max_voices: int,
         keep_references: bool,
@@ -84,10 +84,10 @@ class Studio:
         refine: bool,
     ) -> None:
         """`refine` is whether to refine new voices of which nobody says anything else."""
-        self._booth = booth
+        self._trial = trial
         self._voices = voices
         self._custom_voices = custom_voices
-        self._refinements = refinements
+        self._refinement_queue = refinement_queue
         self._max_voices = max_voices
         self._keep_references = keep_references
         self._require_consent = require_consent
@@ -103,7 +103,7 @@ class Studio:
         if details.refine and not self._keep_references:
             raise NoReference
         async with self._place():
-            sitting = await self._booth.work(self._listen, clips)
+            sitting = await self._trial.work(self._listen, clips)
             now = time.time()
             voice = CustomVoice(
                 voice_id=new_id(),
@@ -117,7 +117,7 @@ class Studio:
                 changed_at=now,
                 **await self._likeness(sitting, details.language),
             )
-            await self._booth.work(self._custom_voices.add, voice, sitting.kept, self._max_voices)
+            await self._trial.work(self._custom_voices.add, voice, sitting.kept, self._max_voices)
         log.info("key %s cloned the voice %s (consent: %s)", key_id, voice.voice_id, "yes" if voice.consent else "no")
         if self._refine if details.refine is None else details.refine:
             await self._refine_later(voice)
@@ -146,10 +146,10 @@ class Studio:
         kept = None
         if clips:
             async with self._place():
-                sitting = await self._booth.work(self._listen, clips, known)
+                sitting = await self._trial.work(self._listen, clips, known)
                 given |= await self._likeness(sitting, known.language)
                 kept = sitting.kept
-        improves = self._refine or known.report.refined or self._refinements.progress(known) is not None
+        improves = self._refine or known.report.refined or self._refinement_queue.progress(known) is not None
         voice = await asyncio.to_thread(
             self._custom_voices.change, voice_id, lambda voice: voice.changed(**given), kept
         )
@@ -157,12 +157,12 @@ class Studio:
         if refine or (refine is None and clips and improves):
             await self._refine_later(voice)
         elif refine is False:
-            await asyncio.to_thread(self._refinements.drop, voice_id)
+            await asyncio.to_thread(self._refinement_queue.drop, voice_id)
 
     async def _refine_later(self, voice: CustomVoice) -> None:
         """What cannot be noted costs the refinement, not the voice."""
         try:
-            await asyncio.to_thread(self._refinements.ask, voice)
+            await asyncio.to_thread(self._refinement_queue.ask, voice)
         except NoReference as problem:
             log.warning("the voice %s will not be refined: %s", voice.voice_id, problem)
         except StorageUnavailable as error:
@@ -187,7 +187,7 @@ class Studio:
     @asynccontextmanager
     async def _place(self) -> AsyncIterator[None]:
         """A place in the line of those who wait for their voice, if the engine is there and the line is short."""
-        self._booth.require_ready()
+        self._trial.require_ready()
         if self._under_way >= _UNDER_WAY:
             raise CloningBusy
         self._under_way += 1
@@ -196,11 +196,11 @@ class Studio:
         finally:
             self._under_way -= 1
 
-    def _listen(self, contents: Sequence[bytes], known: CustomVoice | None = None) -> _Sitting:
-        clips = [*self._earlier(known), *clip.read_all(contents)]
-        reference = quality.examine(clips)
-        kept = clip.to_flac(reference.samples) if self._keep_references else None
-        return _Sitting(reference, self._booth.ear.hear(reference.samples, clip.RATE), kept)
+    def _listen(self, contents: Sequence[bytes], known: CustomVoice | None = None) -> AnalyzedReference:
+        clips = [*self._earlier(known), *decode.read_all(contents)]
+        reference = references.examine(clips)
+        kept = decode.to_flac(reference.samples) if self._keep_references else None
+        return AnalyzedReference(reference, self._trial.encoder.encode(reference.samples, decode.RATE), kept)
 
     def _earlier(self, known: CustomVoice | None) -> list[Clip]:
         """The speech that a voice was made from before."""
@@ -209,25 +209,25 @@ class Studio:
         except DamagedVoice as problem:
             log.error("the reference of a voice is left out: %s", problem)
             return []
-        return [clip.read(content)] if content else []
+        return [decode.read(content)] if content else []
 
-    async def _likeness(self, sitting: _Sitting, language: Language) -> dict[str, Any]:
+    async def _likeness(self, sitting: AnalyzedReference, language: Language) -> dict[str, Any]:
         """What a sitting gives to a voice, and how good a likeness that is: heard when it speaks."""
         heard = sitting.heard
-        parameters, introduction = await self._booth.tuned(heard.parameters, heard.colour, language)
+        parameters, introduction = await self._trial.tuned(heard.parameters, heard.spectral_envelope, language)
         return {
             "parameters": parameters,
-            "report": await self._booth.work(self._report, sitting, introduction),
+            "report": await self._trial.work(self._report, sitting, introduction),
             "reference": StoredReference.of(sitting.kept) if sitting.kept else None,
         }
 
-    def _report(self, sitting: _Sitting, spoken: Samples) -> Report:
-        ear, embedding = self._booth.ear, sitting.heard.embedding
-        similarity = self._booth.likeness(spoken, embedding)
-        key, nearest_similarity = self._booth.built_in.nearest(ear, embedding)
+    def _report(self, sitting: AnalyzedReference, spoken: Samples) -> Report:
+        encoder, embedding = self._trial.encoder, sitting.heard.embedding
+        similarity = self._trial.likeness(spoken, embedding)
+        key, nearest_similarity = self._trial.built_in.nearest(encoder, embedding)
         nearest = self._voices.find(key).name
         warnings = list(sitting.reference.warnings)
-        if several(ear, sitting.reference.samples):
+        if has_several_speakers(encoder, sitting.reference.samples):
             warnings.append("More than one person seems to speak. Send a recording of one.")
         if similarity < nearest_similarity:
             warnings.append(fainter_than(nearest))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from svc.audio.decode import LONGEST, RATE, Clip
-from svc.cloning.speech_detection import FRAMES_A_SECOND, Frames, Mask, listen
+from svc.cloning.speech_detection import FRAMES_A_SECOND, Mask, ServerMessages, listen
 from svc.engine.protocol import Samples
 from svc.errors import ClipSilent, ClipTooShort, NoSpeech
 
@@ -56,7 +56,7 @@ class _Take:
     """The speech of one clip."""
 
     samples: Samples
-    heard: Frames
+    heard: ServerMessages
     mask: Mask
 
     @property

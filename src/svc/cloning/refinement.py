@@ -12,13 +12,12 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from functools import cached_property
 
-from svc import atomic_files as durable
-from svc import tasks as background
-from svc.audio import decode as clip
+from svc import atomic_files, tasks
+from svc.audio import decode
 from svc.cloning.directions import Directions
-from svc.cloning.refinement_queue import Refinement, Refinements
-from svc.cloning.speaker_embedding import Heard
-from svc.cloning.trial import Booth
+from svc.cloning.refinement_queue import Refinement, RefinementQueue
+from svc.cloning.speaker_embedding import SpeakerEmbedding
+from svc.cloning.trial import TrialSynthesis
 from svc.errors import SvcError, VoiceNotFound
 from svc.text.language import Language
 from svc.voices.custom_voice import CustomVoice, DamagedVoice
@@ -53,16 +52,16 @@ class _Overtaken(Exception):
     """The voice that was to be refined is no more: removed, made anew, or refined by somebody else."""
 
 
-class Refinery:
+class RefinementWorker:
     """Refines one voice after the other, a sentence at a time, with as much rest as work."""
 
-    def __init__(self, refinements: Refinements, booth: Booth, custom_voices: CustomVoices) -> None:
-        self._refinements = refinements
-        self._booth = booth
+    def __init__(self, refinement_queue: RefinementQueue, trial: TrialSynthesis, custom_voices: CustomVoices) -> None:
+        self._refinement_queue = refinement_queue
+        self._trial = trial
         self._custom_voices = custom_voices
 
     def running(self) -> AbstractAsyncContextManager[None]:
-        return background.running(self._run())
+        return tasks.running(self._run())
 
     async def _run(self) -> None:
         pause = _LOOK_EVERY
@@ -77,17 +76,17 @@ class Refinery:
 
     async def _round(self) -> bool:
         """Refines all that is to be refined, unless another server with the same folder is at it; tells how it went."""
-        waiting = await asyncio.to_thread(self._refinements.waiting)
+        waiting = await asyncio.to_thread(self._refinement_queue.waiting)
         if not waiting:
             return True
-        with durable.claimed(self._refinements.lock) as mine:
+        with atomic_files.claimed(self._refinement_queue.lock) as mine:
             return not mine or all([await self._attempt(voice_id) for voice_id in waiting])
 
     async def _attempt(self, voice_id: str) -> bool:
         """Refines a voice; false when it has to be tried again, from where it was."""
-        refinement = await asyncio.to_thread(self._refinements.find, voice_id)
+        refinement = await asyncio.to_thread(self._refinement_queue.find, voice_id)
         try:
-            self._booth.require_ready()
+            self._trial.require_ready()
             if refinement:  # or else it was damaged
                 await self._refine(refinement)
         except (_Overtaken, VoiceNotFound, DamagedVoice) as problem:
@@ -97,19 +96,19 @@ class Refinery:
             return False
         except Exception:  # whatever is wrong with one voice must not keep the others from being refined
             log.exception("the voice %s cannot be refined", voice_id)
-        await asyncio.to_thread(self._refinements.drop, voice_id, refinement.sound if refinement else None)
+        await asyncio.to_thread(self._refinement_queue.drop, voice_id, refinement.sound if refinement else None)
         return True
 
     async def _refine(self, refinement: Refinement) -> None:
         voice = await asyncio.to_thread(self._current, refinement)
-        person = await self._booth.work(self._person, voice)
+        person = await self._trial.work(self._person, voice)
         while not refinement.search.done:
             refinement = await self._generation(refinement, voice, person)
             await asyncio.to_thread(self._current, refinement)
-            if not await asyncio.to_thread(self._refinements.go_on, refinement):
+            if not await asyncio.to_thread(self._refinement_queue.go_on, refinement):
                 raise _Overtaken("nobody wants it any more")
         moved = self._directions.moved(voice.parameters, refinement.search.centre)
-        found, _ = await self._booth.tuned(moved, person.colour, voice.language, spare=True)
+        found, _ = await self._trial.tuned(moved, person.spectral_envelope, voice.language, spare=True)
         introduction = INTRODUCTIONS[voice.language], voice.language
         old, new = [
             [await self._likeness(each, person, *introduction), await self._likeness(each, person, JUDGED_BY)]
@@ -119,7 +118,7 @@ class Refinery:
             await asyncio.to_thread(self._take_over, refinement, found, new[0])
         log.info("the voice %s was refined: likeness %.3f and %.3f, before %.3f and %.3f", voice.voice_id, *new, *old)
 
-    async def _generation(self, refinement: Refinement, voice: CustomVoice, person: Heard) -> Refinement:
+    async def _generation(self, refinement: Refinement, voice: CustomVoice, person: SpeakerEmbedding) -> Refinement:
         search = refinement.search
         sentence = tried(search.generation)
         likeness = [
@@ -129,12 +128,12 @@ class Refinery:
         return replace(refinement, search=search.after(likeness))
 
     async def _likeness(
-        self, voice: VoiceParameters, person: Heard, text: str, language: Language = Language.ENGLISH_US
+        self, voice: VoiceParameters, person: SpeakerEmbedding, text: str, language: Language = Language.ENGLISH_US
     ) -> float:
         """Of the voice, saying this, to the person; then a rest."""
         began = time.monotonic()
-        spoken = await self._booth.say(voice, text, language, spare=True)
-        likeness = await self._booth.work(self._booth.likeness, spoken, person.embedding)
+        spoken = await self._trial.say(voice, text, language, spare=True)
+        likeness = await self._trial.work(self._trial.likeness, spoken, person.embedding)
         await asyncio.sleep(min(_REST * (time.monotonic() - began), _LONGEST_REST))
         return likeness
 
@@ -155,12 +154,12 @@ class Refinery:
             raise _Overtaken("it was made anew meanwhile")
         return voice
 
-    def _person(self, voice: CustomVoice) -> Heard:
+    def _person(self, voice: CustomVoice) -> SpeakerEmbedding:
         """Who the voice is to be like."""
         reference = self._custom_voices.store.reference(voice)
         if reference is None:
             raise _Overtaken("its recording was not kept")
-        return self._booth.ear.hear(clip.read(reference).samples, clip.RATE)
+        return self._trial.encoder.encode(decode.read(reference).samples, decode.RATE)
 
     @cached_property
     def _directions(self) -> Directions:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from svc import atomic_files as durable
+from svc import atomic_files
 from svc.cloning.search import Search
 from svc.errors import NoReference, StorageUnavailable
 from svc.voices.custom_voice import ID, CustomVoice
@@ -32,7 +32,7 @@ class Refinement:
             raise ValueError(f"it is incomplete: {problem}") from problem
 
 
-class Refinements:
+class RefinementQueue:
     """Those of one server, or of several that share the folder. They are not mirrored: who was asked does the work."""
 
     def __init__(self, folder: Path) -> None:
@@ -90,6 +90,6 @@ class Refinements:
     def _keep(self, refinement: Refinement) -> None:
         try:
             self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            durable.write(self._folder / refinement.voice_id, refinement.to_bytes())
+            atomic_files.write(self._folder / refinement.voice_id, refinement.to_bytes())
         except OSError as error:
             raise StorageUnavailable(str(error)) from error

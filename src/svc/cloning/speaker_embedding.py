@@ -5,14 +5,14 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from svc.audio.equalizer import Colour
+from svc.audio.equalizer import SpectralEnvelope
 from svc.engine.protocol import Samples
 from svc.voices.parameters import VoiceParameters
 
 Embedding = npt.NDArray[np.float32]
 
 
-class Heard(Protocol):
+class SpeakerEmbedding(Protocol):
     @property
     def parameters(self) -> VoiceParameters:
         """With which the engine speaks like that person."""
@@ -22,16 +22,16 @@ class Heard(Protocol):
         """Who it is, whatever they say."""
 
     @property
-    def colour(self) -> Colour:
+    def spectral_envelope(self) -> SpectralEnvelope:
         """How much of the sound is in each band."""
 
 
-class Ear(Protocol):
+class SpeakerEncoder(Protocol):
     """Called from one thread at a time."""
 
-    def hear(self, samples: Samples, rate: int) -> Heard: ...
+    def encode(self, samples: Samples, rate: int) -> SpeakerEmbedding: ...
 
-    def colour(self, samples: Samples, rate: int) -> Colour:
+    def spectral_envelope(self, samples: Samples, rate: int) -> SpectralEnvelope:
         """That alone, which is little work."""
 
     def similarity(self, one: Embedding, other: Embedding) -> float:

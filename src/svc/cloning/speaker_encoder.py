@@ -16,7 +16,7 @@ import onnx
 import onnxruntime as ort
 import soxr
 
-from svc.audio.equalizer import Colour, colour
+from svc.audio.equalizer import SpectralEnvelope, measure_envelope
 from svc.engine.protocol import Samples
 from svc.engine.runtime import Runtime
 from svc.errors import EngineUnavailable
@@ -41,14 +41,14 @@ _FLATTENED = 0.7  # the power that spectra of power are raised to, for the pitch
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Heard:
+class SpeakerEmbedding:
     parameters: VoiceParameters
     embedding: Array
     """[384]: two opinions of who it is, each of length one."""
-    colour: Colour
+    spectral_envelope: SpectralEnvelope
 
 
-class VoiceEncoder:
+class OnnxSpeakerEncoder:
     def __init__(self, session: ort.InferenceSession) -> None:
         self._session = session
         self._filters = _mel_filters()
@@ -65,25 +65,25 @@ class VoiceEncoder:
             )
         return cls(Runtime(threads).session(onnx.load_model_from_string(content)))
 
-    def hear(self, samples: Samples, rate: int) -> Heard:
+    def encode(self, samples: Samples, rate: int) -> SpeakerEmbedding:
         """The speaker of a mono clip; half a second is the least that can be heard, 10 to 20 s are best."""
         clip = _usual(samples, rate)
         pitch, mel = _pitch(clip), self._log_mel(clip)
-        timbre, layers, abroad, grain, embedding = self._session.run(
+        timbre, layer_offsets, foreign_layer_offsets, vocoder_embedding, embedding = self._session.run(
             ["timbre", "layers", "abroad", "grain", "embedding"], {"mel": mel[None], "pitch": pitch[None]}
         )
         parameters = VoiceParameters(
             timbre=timbre.reshape(STYLE),
             melody=np.zeros(STYLE, dtype=np.float32),
-            layers=layers.reshape(LAYERS, STYLE),
-            abroad=abroad.reshape(LAYERS, STYLE),
-            grain=grain.reshape(-1),
+            layer_offsets=layer_offsets.reshape(LAYERS, STYLE),
+            foreign_layer_offsets=foreign_layer_offsets.reshape(LAYERS, STYLE),
+            vocoder_embedding=vocoder_embedding.reshape(-1),
             pitch_scale=float(np.clip(math.exp(pitch[0]) / MELODY_PITCH[Language.ENGLISH_US], *PITCH_SCALES)),
         )
-        return Heard(parameters, embedding.reshape(-1), colour(mel))
+        return SpeakerEmbedding(parameters, embedding.reshape(-1), measure_envelope(mel))
 
-    def colour(self, samples: Samples, rate: int) -> Colour:
-        return colour(self._log_mel(_usual(samples, rate)))
+    def spectral_envelope(self, samples: Samples, rate: int) -> SpectralEnvelope:
+        return measure_envelope(self._log_mel(_usual(samples, rate)))
 
     @staticmethod
     def similarity(one: Array, other: Array) -> float:

@@ -36,7 +36,7 @@ _WINDOW = 10 * FRAMES_A_SECOND
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Frames:
+class ServerMessages:
     """A recording, frame by frame."""
 
     level: Array
@@ -58,8 +58,8 @@ class Frames:
         """The level of what is there when nobody speaks."""
         return float(np.percentile(self.level, 10)) if self.level.size else _QUIETEST
 
-    def _within(self, part: slice) -> "Frames":
-        return Frames(self.level[part], self.periodicity[part], self.pitch[part], self.centre[part])
+    def _within(self, part: slice) -> "ServerMessages":
+        return ServerMessages(self.level[part], self.periodicity[part], self.pitch[part], self.centre[part])
 
     def active(self) -> Mask:
         """Where somebody, or something, is heard above the noise; gaps between words belong to it."""
@@ -109,15 +109,15 @@ class Frames:
         return float(power[(rate >= 2) & (rate <= 8)].sum() / (power[(rate > 0.3) & (rate <= 50)].sum() + 1e-9))
 
 
-def listen(samples: Samples) -> Frames:
+def listen(samples: Samples) -> ServerMessages:
     """Hears a recording at `RATE`."""
     narrow = soxr.resample(samples, RATE, _RATE)
     count = max(0, (len(narrow) - _FRAME) // _HOP + 1)
     if not count:
-        return Frames(*(np.empty(0),) * 4)
+        return ServerMessages(*(np.empty(0),) * 4)
     bounds = [(first, min(first + _AT_ONCE, count)) for first in range(0, count, _AT_ONCE)]
     parts = [_heard(narrow[first * _HOP : (last - 1) * _HOP + _FRAME]) for first, last in bounds]
-    return Frames(*(np.concatenate(each) for each in zip(*parts, strict=True)))
+    return ServerMessages(*(np.concatenate(each) for each in zip(*parts, strict=True)))
 
 
 def _heard(samples: Samples) -> tuple[Array, Array, Array, Array]:

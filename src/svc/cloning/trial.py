@@ -14,31 +14,33 @@ from typing import TypeVar
 
 import numpy as np
 
-from svc.audio import equalizer as colour
-from svc.audio.equalizer import Colour, Filter
-from svc.cloning.built_in_embeddings import Likeness
-from svc.cloning.speaker_embedding import Ear, Embedding
+from svc.audio import equalizer
+from svc.audio.equalizer import Equalizer, SpectralEnvelope
+from svc.cloning.built_in_embeddings import BuiltInEmbeddings
+from svc.cloning.speaker_embedding import Embedding, SpeakerEncoder
 from svc.engine.protocol import Samples
-from svc.synthesis.pipeline import Speech, SpeechRequest
+from svc.synthesis.pipeline import Pipeline, SynthesisRequest
 from svc.synthesis.scheduler import Scheduler
-from svc.synthesis.turns import Playback
+from svc.synthesis.turns import PlaybackClock
 from svc.text.language import Language
-from svc.voices.catalogue import Voices
+from svc.voices.catalogue import VoiceCatalogue
 from svc.voices.parameters import VoiceParameters
 from svc.voices.preview_texts import INTRODUCTIONS
 
 T = TypeVar("T")
-LoadEar = Callable[[], tuple[Ear, Likeness]]
+LoadSpeakerEncoder = Callable[[], tuple[SpeakerEncoder, BuiltInEmbeddings]]
 
 _NICENESS = 10
 _PATIENCE = 2.0
 
 
-class Booth:
+class TrialSynthesis:
     """Speaks on the engine, where live speech goes first, and hears in one thread of its own, at low priority."""
 
-    def __init__(self, load_ear: LoadEar, speech: Speech, scheduler: Scheduler, voices: Voices) -> None:
-        self._load_ear = load_ear
+    def __init__(
+        self, load_speaker_encoder: LoadSpeakerEncoder, speech: Pipeline, scheduler: Scheduler, voices: VoiceCatalogue
+    ) -> None:
+        self._load_ear = load_speaker_encoder
         self._speech = speech
         self._scheduler = scheduler
         self._voices = voices
@@ -58,9 +60,9 @@ class Booth:
 
     async def say(self, parameters: VoiceParameters, text: str, language: Language, *, spare: bool = False) -> Samples:
         """How a voice with these parameters says it. `spare` takes the engine only while nobody else wants it."""
-        request = SpeechRequest(text, self._voices.sketch(parameters, language), language=language)
+        request = SynthesisRequest(text, self._voices.sketch(parameters, language), language=language)
         work = (chunk.samples for chunk in self._speech.speak(request))
-        turns = self._scheduler.spare_turns(work) if spare else self._scheduler.turns(work, _Patient(lambda _: 0.0))
+        turns = self._scheduler.run_when_idle(work) if spare else self._scheduler.run(work, _Patient(lambda _: 0.0))
         async with aclosing(turns) as chunks:
             return np.concatenate([samples async for samples in chunks])
 
@@ -70,37 +72,39 @@ class Booth:
 
     def likeness(self, spoken: Samples, person: Embedding) -> float:
         """Of what was said here to somebody: 1 is the same person, 0 a stranger."""
-        return self.ear.similarity(self.ear.hear(spoken, self._speech.sample_rate).embedding, person)
+        return self.encoder.similarity(self.encoder.encode(spoken, self._speech.sample_rate).embedding, person)
 
     async def tuned(
-        self, parameters: VoiceParameters, person: Colour, language: Language, *, spare: bool = False
+        self, parameters: VoiceParameters, person: SpectralEnvelope, language: Language, *, spare: bool = False
     ) -> tuple[VoiceParameters, Samples]:
         """The voice in the colour of the person, and how it introduces itself: that is what it is tuned by."""
-        plain = replace(parameters, colour=colour.PLAIN)
+        plain = replace(parameters, equalizer_gains=equalizer.FLAT)
         spoken = await self.say(plain, INTRODUCTIONS[language], language, spare=spare)
         return await self.work(self._coloured, plain, spoken, person)
 
-    def _coloured(self, plain: VoiceParameters, spoken: Samples, person: Colour) -> tuple[VoiceParameters, Samples]:
+    def _coloured(
+        self, plain: VoiceParameters, spoken: Samples, person: SpectralEnvelope
+    ) -> tuple[VoiceParameters, Samples]:
         rate = self._speech.sample_rate
-        change = colour.change(person, self.ear.colour(spoken, rate))
-        return replace(plain, colour=change), Filter(change, rate)(spoken)
+        change = equalizer.matching_gains(person, self.encoder.spectral_envelope(spoken, rate))
+        return replace(plain, equalizer_gains=change), Equalizer(change, rate)(spoken)
 
     # Loaded in the thread: those that it starts inherit the low priority. If that fails, whoever needs it is told why.
 
     @property
-    def ear(self) -> Ear:
+    def encoder(self) -> SpeakerEncoder:
         return self._loaded[0]
 
     @property
-    def built_in(self) -> Likeness:
+    def built_in(self) -> BuiltInEmbeddings:
         return self._loaded[1]
 
     @cached_property
-    def _loaded(self) -> tuple[Ear, Likeness]:
+    def _loaded(self) -> tuple[SpeakerEncoder, BuiltInEmbeddings]:
         return self._load_ear()
 
 
-class _Patient(Playback[Samples]):
+class _Patient(PlaybackClock[Samples]):
     """Nobody listens to it: whoever's speech is due within seconds goes first."""
 
     def due(self) -> float:

@@ -14,10 +14,10 @@ import numpy.typing as npt
 import onnx
 
 from svc.engine.graph import extract
-from svc.engine.layer_styles import TIMBRES, parted
+from svc.engine.layer_styles import TIMBRES, split_style_inputs
 from svc.engine.protocol import Delivery, Timing, Utterance
 from svc.engine.runtime import Runtime
-from svc.text.g2p.vocabulary import SYMBOLS
+from svc.text.g2p.vocabulary import VOCABULARY
 
 Array = npt.NDArray[np.float32]
 
@@ -39,7 +39,7 @@ _PAD = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Score:
+class AcousticFeatures:
     """What is to be heard: an utterance with its surroundings, frame by frame."""
 
     features: Array
@@ -59,17 +59,17 @@ class Score:
         return tuple(Timing(i, float(seconds[i]), float(seconds[i + 1])) for i in range(first, last))
 
 
-class Front:
+class AcousticModel:
     def __init__(self, model: onnx.ModelProto, runtime: Runtime) -> None:
         self._tokens = model.graph.input[0].name  # "tokens" in the int8 file, "input_ids" in the fp32 file
         prosody = extract(model, [self._tokens, "style", "speed"], [_DURATIONS, _TEXT, _PITCH, _ENERGY])
         self._prosody = runtime.session(prosody)
         decoder = extract(model, [_TEXT, _PITCH, _ENERGY, TIMBRE], [FEATURES])
-        self._decoder = runtime.session(parted(decoder, TIMBRE))
+        self._decoder = runtime.session(split_style_inputs(decoder, TIMBRE))
 
-    def score(self, utterance: Utterance) -> Score:
+    def features_of(self, utterance: Utterance) -> AcousticFeatures:
         phonemes = utterance.before + utterance.phonemes + utterance.after
-        tokens = [_PAD, *(SYMBOLS[symbol] for symbol in phonemes), _PAD]
+        tokens = [_PAD, *(VOCABULARY[symbol] for symbol in phonemes), _PAD]
         style = utterance.style[min(len(phonemes), len(utterance.style)) - 1].reshape(1, 256)
         timbre, melody = style[:, :128], _take(style[:, 128:], utterance.delivery)
         durations, text, pitch, energy = self._prosody.run(
@@ -80,13 +80,13 @@ class Front:
                 "speed": np.array([utterance.delivery.speed], dtype=np.float32),
             },
         )
-        pitch = _swing(pitch * np.float32(utterance.pitch_scale), utterance.delivery.pitch_range)
-        *timbres, last = timbre + utterance.layers[:, None]
+        pitch = _scale_pitch_range(pitch * np.float32(utterance.pitch_scale), utterance.delivery.pitch_range)
+        *timbres, last = timbre + utterance.layer_offsets[:, None]
         (features,) = self._decoder.run(
             [FEATURES], {_TEXT: text, _PITCH: pitch, _ENERGY: energy, **dict(zip(TIMBRES, timbres, strict=True))}
         )
         starts, onset = _heard(durations.reshape(-1).astype(np.int64), utterance)
-        return Score(features, pitch, last, starts, onset)
+        return AcousticFeatures(features, pitch, last, starts, onset)
 
 
 def _heard(durations: npt.NDArray[np.int64], utterance: Utterance) -> tuple[npt.NDArray[np.int64], int]:
@@ -107,13 +107,13 @@ def _heard(durations: npt.NDArray[np.int64], utterance: Utterance) -> tuple[npt.
 
 
 def _take(melody: Array, delivery: Delivery) -> Array:
-    if delivery.take is None:
+    if delivery.seed is None:
         return melody
-    chance = np.random.default_rng(delivery.take)
+    chance = np.random.default_rng(delivery.seed)
     return melody + _TAKE_SPREAD * chance.standard_normal(melody.shape, dtype=np.float32)
 
 
-def _swing(pitch: Array, pitch_range: float) -> Array:
+def _scale_pitch_range(pitch: Array, pitch_range: float) -> Array:
     """Widens or narrows the melody around its middle, in octaves; what is unvoiced (0 Hz) stays so."""
     voiced = pitch[pitch > 20]
     if pitch_range == 1.0 or not voiced.size:

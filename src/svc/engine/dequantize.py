@@ -9,7 +9,7 @@ from svc.engine.quantized import QuantizedGraph, attributes
 _PLAIN = {"ConvInteger": "Conv", "MatMulInteger": "MatMul"}
 
 
-def in_floats(model: ModelProto) -> ModelProto:
+def dequantize(model: ModelProto) -> ModelProto:
     """The same graph without integer arithmetic, as precise as its weights are."""
     graph = QuantizedGraph(model)
     patch = Patch()

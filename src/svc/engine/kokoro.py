@@ -9,12 +9,21 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import onnx
 
-from svc.engine.acoustic_model import FEATURES, LONGEST, PITCH_CURVE, SAMPLE_RATE, SAMPLES_A_FRAME, TIMBRE, Front, Score
+from svc.engine.acoustic_model import (
+    FEATURES,
+    LONGEST,
+    PITCH_CURVE,
+    SAMPLE_RATE,
+    SAMPLES_A_FRAME,
+    TIMBRE,
+    AcousticFeatures,
+    AcousticModel,
+)
 from svc.engine.graph import extract
 from svc.engine.protocol import Chunk, Samples, Utterance, warm_up
 from svc.engine.runtime import Device, Runtime
 from svc.engine.windows import between_pauses
-from svc.memory import give_back
+from svc.memory import trim_malloc
 
 _MARGIN = 8  # frames on each side of a window that the generator's convolutions can see
 _FADE_OUT = np.linspace(1, 0, SAMPLES_A_FRAME, dtype=np.float32)
@@ -32,15 +41,15 @@ class KokoroEngine:
     def load(self) -> None:
         self._open(onnx.load_model_from_string(self._read_weights()))
         warm_up(self)
-        give_back()  # what was needed to load: more than is needed to speak
+        trim_malloc()  # what was needed to load: more than is needed to speak
 
     def _open(self, model: onnx.ModelProto) -> None:
-        self._front = Front(model, self._runtime)
+        self._acoustic_model = AcousticModel(model, self._runtime)
         generator = extract(model, [FEATURES, PITCH_CURVE, TIMBRE], [model.graph.output[0].name])
         self._generator = self._runtime.session(generator)
 
     def synthesize(self, utterance: Utterance) -> Iterator[Chunk]:
-        score = self._front.score(utterance)
+        score = self._acoustic_model.features_of(utterance)
         fading = None  # one frame of the window before, which overlaps with the next
         for window in between_pauses(utterance.phonemes, score.starts):
             more = window.last < len(utterance.phonemes)
@@ -51,7 +60,7 @@ class KokoroEngine:
                 sound, fading = sound[:-SAMPLES_A_FRAME], sound[-SAMPLES_A_FRAME:]
             yield Chunk(sound, score.timings(window.first, window.last))
 
-    def _sound(self, score: Score, start: int, end: int) -> Samples:
+    def _sound(self, score: AcousticFeatures, start: int, end: int) -> Samples:
         """The sound of the frames `start:end`."""
         low, high = max(0, start - _MARGIN), min(score.features.shape[2], end + _MARGIN)
         (audio,) = self._generator.run(

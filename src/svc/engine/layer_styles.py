@@ -12,7 +12,7 @@ TIMBRES = [f"timbre.{place}" for place in range(len(_NORMS))]
 """The inputs that stand in the place of the one, in the order in which the norms run."""
 
 
-def parted(decoder: ModelProto, shared: str) -> ModelProto:
+def split_style_inputs(decoder: ModelProto, shared: str) -> ModelProto:
     """The decoder with an input for each norm instead of the `shared` one."""
     graph = decoder.graph
     nodes: list[NodeProto] = []

@@ -12,9 +12,9 @@ StyleTable = npt.NDArray[np.float32]
 """One 256-wide style a row; the row is the number of phonemes. The first half is timbre, the second melody."""
 
 
-PLAIN_LAYERS = np.zeros((11, 128), dtype=np.float32)
+NO_LAYER_OFFSETS = np.zeros((11, 128), dtype=np.float32)
 """No layer strays: so speaks every voice that was not cloned."""
-PLAIN_GRAIN = np.zeros(256, dtype=np.float32)
+NO_VOCODER_EMBEDDING = np.zeros(256, dtype=np.float32)
 """Nor has it any grain."""
 
 
@@ -25,7 +25,7 @@ class Delivery:
     speed: float = 1.0
     pitch_range: float = 1.0
     """How far the melody swings around its middle: below 1 is calmer, above 1 livelier."""
-    take: int | None = None
+    seed: int | None = None
     """Another take of the same words: a small, repeatable change of melody."""
 
 
@@ -38,11 +38,11 @@ class Utterance:
     delivery: Delivery = Delivery()
     before: str = ""
     after: str = ""
-    layers: Samples = field(default_factory=lambda: PLAIN_LAYERS)
+    layer_offsets: Samples = field(default_factory=lambda: NO_LAYER_OFFSETS)
     """[11, 128]: how far the timbre of each of the decoder's ten norms, and of the vocoder, strays from the style's."""
     pitch_scale: float = 1.0
     """By which the melody's pitch is multiplied."""
-    grain: Samples = field(default_factory=lambda: PLAIN_GRAIN)
+    vocoder_embedding: Samples = field(default_factory=lambda: NO_VOCODER_EMBEDDING)
     """[256]: what a voice has of its own in svc-turbo's vocoder, besides its timbre. Kokoro's knows nothing like it."""
 
 

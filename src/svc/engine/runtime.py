@@ -8,7 +8,7 @@ from typing import Literal
 import onnxruntime as ort
 from onnx import ModelProto
 
-from svc.engine.dequantize import in_floats
+from svc.engine.dequantize import dequantize
 from svc.engine.int8 import convolutions_as_products
 from svc.errors import EngineUnavailable
 
@@ -62,7 +62,7 @@ class Runtime:
     def _suited(self, model: ModelProto) -> ModelProto:
         """The model with the arithmetic that the device is good at."""
         if self.device == "cuda":
-            return in_floats(model)
+            return dequantize(model)
         return convolutions_as_products(model) if self.multiplies_bytes else model
 
 

@@ -15,13 +15,13 @@ from importlib.resources import files
 import numpy as np
 import onnx
 
-from svc.engine.acoustic_model import LONGEST, SAMPLE_RATE, SAMPLES_A_FRAME, Array, Front, Score
+from svc.engine.acoustic_model import LONGEST, SAMPLE_RATE, SAMPLES_A_FRAME, AcousticFeatures, AcousticModel, Array
 from svc.engine.int8 import products_by_rows
 from svc.engine.protocol import Chunk, Samples, Utterance, warm_up
 from svc.engine.runtime import Device, Runtime
 from svc.engine.windows import between_words
 from svc.errors import EngineUnavailable
-from svc.memory import give_back
+from svc.memory import trim_malloc
 
 HEAD = "data/turbo-head.onnx"
 HEAD_SHA256 = "0be22ca261efe3e3c85829e978eba1367c3d19fade46ea2e1ae20f6ee4577a81"
@@ -37,22 +37,22 @@ class TurboEngine:
         self._runtime = Runtime(threads, device)
 
     def load(self) -> None:
-        self._front = Front(onnx.load_model_from_string(self._read_weights()), self._runtime)
+        self._acoustic_model = AcousticModel(onnx.load_model_from_string(self._read_weights()), self._runtime)
         self._head = self._runtime.session(_head(integers=self._runtime.multiplies_bytes))
         size = json.loads(self._head.get_modelmeta().custom_metadata_map["size"])
         # What its convolutions see to either side, and a frame each for the pulses and the inverse transform.
         self._context = size["blocks"] * (size["kernel"] // 2) + 2
         warm_up(self)
-        give_back()  # what was needed to load: more than is needed to speak
+        trim_malloc()  # what was needed to load: more than is needed to speak
 
     def synthesize(self, utterance: Utterance) -> Iterator[Chunk]:
-        score = self._front.score(utterance)
-        whole = _Whole.of(score, utterance.grain)
+        score = self._acoustic_model.features_of(utterance)
+        whole = _Whole.of(score, utterance.vocoder_embedding)
         for window in between_words(utterance.phonemes, score.starts):
             sound = self._sound(score, whole, window.start, window.end)
             yield Chunk(sound, score.timings(window.first, window.last))
 
-    def _sound(self, score: Score, whole: "_Whole", start: int, end: int) -> Samples:
+    def _sound(self, score: AcousticFeatures, whole: "_Whole", start: int, end: int) -> Samples:
         """The sound of the frames `start:end`."""
         low, high = max(0, start - self._context), min(score.features.shape[2], end + self._context)
         (audio,) = self._head.run(
@@ -64,7 +64,7 @@ class TurboEngine:
                 "style": score.timbre,
                 "stats": whole.statistics,
                 "position": np.array([low], dtype=np.int64),
-                "grain": whole.grain,
+                "grain": whole.vocoder_embedding,
             },
         )
         samples: Samples = audio.reshape(-1)
@@ -79,14 +79,14 @@ class _Whole:
     """Of the fundamental at each frame, in cycles: neighbouring windows continue each other's wave."""
     statistics: Array
     """Mean and deviation of each feature, which the generator's norms go by."""
-    grain: Array
+    vocoder_embedding: Array
 
     @classmethod
-    def of(cls, score: Score, grain: Array) -> "_Whole":
+    def of(cls, score: AcousticFeatures, vocoder_embedding: Array) -> "_Whole":
         turns = np.cumsum(score.pitch.astype(np.float64) * SAMPLES_A_FRAME / SAMPLE_RATE, axis=1)
         moments = [score.features.mean(axis=2), score.features.std(axis=2)]
         statistics = np.concatenate(moments, axis=1).astype(np.float32)
-        return cls((turns % 1.0).astype(np.float32), statistics, grain[None])
+        return cls((turns % 1.0).astype(np.float32), statistics, vocoder_embedding[None])
 
 
 def _head(integers: bool) -> onnx.ModelProto:

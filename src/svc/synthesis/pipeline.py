@@ -8,12 +8,12 @@ from functools import cache, partial
 import numpy as np
 
 from svc.audio import encoders, watermark
-from svc.audio.equalizer import Filter
+from svc.audio.equalizer import Equalizer
 from svc.audio.formats import OutputFormat
 from svc.engine.protocol import Chunk, Engine, Samples, Utterance
 from svc.synthesis.alignment import Aligner, Alignment, Progress, progress
-from svc.synthesis.turns import Playback
-from svc.text.frontend import Narrator
+from svc.synthesis.turns import PlaybackClock
+from svc.text.frontend import Frontend
 from svc.text.g2p import Phonemizer
 from svc.text.language import Language
 from svc.text.phrase import Phrase
@@ -25,7 +25,7 @@ _NOTHING_TO_SAY = 0.3
 
 
 @dataclass(frozen=True, slots=True)
-class SpeechRequest:
+class SynthesisRequest:
     text: str
     voice: Voice
     settings: VoiceSettings = field(default_factory=VoiceSettings)
@@ -36,12 +36,12 @@ class SpeechRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class SpokenChunk:
+class SpeechChunk:
     """Sound, what is heard in it, and how many seconds of speech there are up to its end."""
 
     samples: Samples
-    heard: Progress
-    until: float
+    aligned: Progress
+    end_seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +72,12 @@ class AudioPart:
 Parts = Generator[AudioPart]
 
 
-def listener() -> Playback[AudioPart]:
+def playback_clock() -> PlaybackClock[AudioPart]:
     """Somebody who listens to the parts of a stream as they come."""
-    return Playback(lambda part: part.seconds)
+    return PlaybackClock(lambda part: part.seconds)
 
 
-class Speech:
+class Pipeline:
     """Text in, sound out. Each step of an iterator is one bounded piece of work, done in the caller's thread."""
 
     def __init__(self, engine: Engine, phonemizer: Phonemizer, watermark: bool = False) -> None:
@@ -92,48 +92,50 @@ class Speech:
         self._engine.load()
         self._phonemizer.warm(Language.ENGLISH_US)
 
-    def speak(self, request: SpeechRequest) -> Iterator[SpokenChunk]:
+    def speak(self, request: SynthesisRequest) -> Iterator[SpeechChunk]:
         """The sound of a text, chunk by chunk."""
         speaker = self._speaker(request)
-        phrases = self._narrator(request).read(request.text, request.previous_text, request.next_text)
+        phrases = self._frontend(request).read(request.text, request.previous_text, request.next_text)
         yield from speaker.speak(phrases)
         if not speaker.seconds:
-            yield SpokenChunk(_silence(_NOTHING_TO_SAY, self.sample_rate), Progress(), _NOTHING_TO_SAY)
+            yield SpeechChunk(_silence(_NOTHING_TO_SAY, self.sample_rate), Progress(), _NOTHING_TO_SAY)
 
-    def dictation(self, request: SpeechRequest, output_format: OutputFormat, schedule: Sequence[int]) -> "Dictation":
+    def start_streaming(
+        self, request: SynthesisRequest, output_format: OutputFormat, schedule: Sequence[int]
+    ) -> "StreamingSynthesis":
         """For a text that is still being written: the request says how to speak it, and its own text is not read."""
-        recording = Recording(output_format, self.sample_rate)
-        return Dictation(self._narrator(request, schedule), self._speaker(request), recording)
+        recording = AlignedEncoder(output_format, self.sample_rate)
+        return StreamingSynthesis(self._frontend(request, schedule), self._speaker(request), recording)
 
-    def _speaker(self, request: SpeechRequest) -> "Speaker":
-        return Speaker(self._engine, request, self._watermark and request.voice.custom is not None)
+    def _speaker(self, request: SynthesisRequest) -> "Synthesizer":
+        return Synthesizer(self._engine, request, self._watermark and request.voice.custom is not None)
 
-    def _narrator(self, request: SpeechRequest, schedule: Sequence[int] = ()) -> Narrator:
-        return Narrator(self._phonemizer, request.voice.language, request.language, schedule)
+    def _frontend(self, request: SynthesisRequest, schedule: Sequence[int] = ()) -> Frontend:
+        return Frontend(self._phonemizer, request.voice.language, request.language, schedule)
 
 
-class Speaker:
+class Synthesizer:
     """A voice in one manner of speaking, that keeps the time."""
 
-    def __init__(self, engine: Engine, request: SpeechRequest, marked: bool) -> None:
+    def __init__(self, engine: Engine, request: SynthesisRequest, marked: bool) -> None:
         self._engine = engine
         self._marked = marked
-        self._style = cache(partial(request.settings.voiced, request.voice))
+        self._style = cache(partial(request.settings.style_table, request.voice))
         self._delivery = request.settings.delivery(request.seed)
-        self._layers = cache(partial(request.settings.layered, request.voice))
+        self._layers = cache(partial(request.settings.layer_offsets, request.voice))
         self._pitch_scale = request.voice.pitch_scale_in
-        self._grain = request.settings.grained(request.voice)
-        colour = request.settings.coloured(request.voice)
-        self._filter = Filter(colour, engine.sample_rate) if colour.any() else None
+        self._vocoder_embedding = request.settings.vocoder_embedding(request.voice)
+        colour = request.settings.equalizer_gains(request.voice)
+        self._filter = Equalizer(colour, engine.sample_rate) if colour.any() else None
         self.seconds = 0.0
 
-    def speak(self, phrases: Iterable[Phrase]) -> Iterator[SpokenChunk]:
+    def speak(self, phrases: Iterable[Phrase]) -> Iterator[SpeechChunk]:
         for phrase in phrases:
             began = self.seconds
             for chunk in self._sound(phrase):
                 samples = self._signed(self._filter(chunk.samples) if self._filter else chunk.samples)
                 self.seconds += len(samples) / self._engine.sample_rate
-                yield SpokenChunk(samples, progress(phrase, chunk.timings, began), self.seconds)
+                yield SpeechChunk(samples, progress(phrase, chunk.timings, began), self.seconds)
 
     def _signed(self, samples: Samples) -> Samples:
         return watermark.mark(samples, round(self.seconds * self._engine.sample_rate)) if self._marked else samples
@@ -149,14 +151,14 @@ class Speaker:
                     phrase.after,
                     self._layers(phrase.language),
                     self._pitch_scale(phrase.language),
-                    self._grain,
+                    self._vocoder_embedding,
                 )
             )
         if phrase.pause:
             yield Chunk(_silence(phrase.pause, self._engine.sample_rate))
 
 
-class Recording:
+class AlignedEncoder:
     """Speech in the format asked for, with the times of the caller's characters."""
 
     def __init__(self, output_format: OutputFormat, sample_rate: int) -> None:
@@ -168,12 +170,12 @@ class Recording:
         """Adds to the text that is going to be heard."""
         self._aligner.read(text)
 
-    def add(self, chunk: SpokenChunk) -> AudioPart:
-        seconds, self._until = chunk.until - self._until, chunk.until
+    def add(self, chunk: SpeechChunk) -> AudioPart:
+        seconds, self._until = chunk.end_seconds - self._until, chunk.end_seconds
         return AudioPart(
             self._encoder.encode(chunk.samples),
-            self._aligner.original(chunk.heard, chunk.until),
-            self._aligner.normalized(chunk.heard, chunk.until),
+            self._aligner.original(chunk.aligned, chunk.end_seconds),
+            self._aligner.normalized(chunk.aligned, chunk.end_seconds),
             seconds,
         )
 
@@ -190,14 +192,14 @@ class Recording:
         self._encoder.close()
 
 
-class Dictation:
+class StreamingSynthesis:
     """Speech of a text that is still being written: it comes in any pieces, and is spoken phrase by phrase.
 
     The sound does not depend on how the text was cut into pieces, only on where it was flushed.
     """
 
-    def __init__(self, narrator: Narrator, speaker: Speaker, recording: Recording) -> None:
-        self._narrator = narrator
+    def __init__(self, frontend: Frontend, speaker: Synthesizer, recording: AlignedEncoder) -> None:
+        self._frontend = frontend
         self._speaker = speaker
         self._recording = recording
         self._silent = AudioPart()  # characters whose sound is still in the encoder
@@ -208,9 +210,9 @@ class Dictation:
         With `flush` it gives the sound of everything. Each part has sound.
         """
         self._recording.read(text)
-        yield from self._parts(self._narrator.feed(text))
+        yield from self._parts(self._frontend.feed(text))
         if complete or flush:
-            yield from self._parts(self._narrator.flush(pause=flush))
+            yield from self._parts(self._frontend.flush(pause=flush))
 
     def end(self) -> Parts:
         """The very last sound of what was said."""
@@ -228,15 +230,15 @@ class Dictation:
             yield part
 
 
-def stream(chunks: Iterable[SpokenChunk], output_format: OutputFormat, sample_rate: int, text: str) -> Parts:
+def stream(chunks: Iterable[SpeechChunk], output_format: OutputFormat, sample_rate: int, text: str) -> Parts:
     """The sound of a text in the format asked for, as it is made."""
-    with closing(Recording(output_format, sample_rate)) as recording:
+    with closing(AlignedEncoder(output_format, sample_rate)) as recording:
         yield from _recorded(chunks, recording, text)
 
 
-def clip(chunks: Iterable[SpokenChunk], output_format: OutputFormat, sample_rate: int, text: str) -> Parts:
+def clip(chunks: Iterable[SpeechChunk], output_format: OutputFormat, sample_rate: int, text: str) -> Parts:
     """The stream, joined, with the lengths that only a whole file can tell: the last part holds it all."""
-    with closing(Recording(output_format, sample_rate)) as recording:
+    with closing(AlignedEncoder(output_format, sample_rate)) as recording:
         parts = []
         for part in _recorded(chunks, recording, text):
             parts.append(part)
@@ -245,7 +247,7 @@ def clip(chunks: Iterable[SpokenChunk], output_format: OutputFormat, sample_rate
         yield replace(whole, audio=recording.seal(whole.audio))
 
 
-def _recorded(chunks: Iterable[SpokenChunk], recording: Recording, text: str) -> Parts:
+def _recorded(chunks: Iterable[SpeechChunk], recording: AlignedEncoder, text: str) -> Parts:
     recording.read(text)
     for chunk in chunks:
         yield recording.add(chunk)

@@ -9,7 +9,7 @@ from contextlib import aclosing
 from typing import Any, TypeVar
 
 from svc.errors import Busy, EngineUnavailable, ModelLoading, SvcError
-from svc.synthesis.turns import Playback, Turns
+from svc.synthesis.turns import DeadlineQueue, PlaybackClock
 
 T = TypeVar("T")
 
@@ -27,7 +27,7 @@ class Scheduler:
     def __init__(self, load: Callable[[], None], max_streams: int) -> None:
         self._load = load
         self._max_streams = max_streams
-        self._turns = Turns()
+        self._turns = DeadlineQueue()
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="engine")
         self._loading: asyncio.Future[None] | None = None
         self._wanted = 0  # by how many the engine is wanted now
@@ -50,20 +50,20 @@ class Scheduler:
         if error := self._loading.exception():
             raise (error if isinstance(error, SvcError) else EngineUnavailable(f"The engine did not start: {error}"))
 
-    async def stream(self, work: Generator[T], playback: Playback[T] | None = None) -> AsyncGenerator[T]:
+    async def stream(self, work: Generator[T], playback: PlaybackClock[T] | None = None) -> AsyncGenerator[T]:
         """The items of `work`, if there is a place for one more stream."""
         self.require_ready()
         if self.streams >= self._max_streams:
             raise Busy(self._max_streams)
         self.streams += 1
         try:
-            async with aclosing(self.turns(work, playback)) as items:
+            async with aclosing(self.run(work, playback)) as items:
                 async for item in items:
                     yield item
         finally:
             self.streams -= 1
 
-    async def turns(self, work: Generator[T], playback: Playback[T] | None = None) -> AsyncGenerator[T]:
+    async def run(self, work: Generator[T], playback: PlaybackClock[T] | None = None) -> AsyncGenerator[T]:
         """The items of `work`, each made in a turn of its own; closing this stops the work within a step.
 
         Without a `playback` each item is wanted at once.
@@ -85,7 +85,7 @@ class Scheduler:
                 self._spare.set()
             self._stop(work)
 
-    async def spare_turns(self, work: Generator[T]) -> AsyncGenerator[T]:
+    async def run_when_idle(self, work: Generator[T]) -> AsyncGenerator[T]:
         """The same for what can wait for ever: each turn is taken only while nobody else is speaking."""
         try:
             while True:

@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 
-class Playback(Generic[T]):
+class PlaybackClock(Generic[T]):
     """A listener who hears items as they come: the next is due when those are over."""
 
     def __init__(self, seconds: Callable[[T], float]) -> None:
@@ -25,7 +25,7 @@ class Playback(Generic[T]):
         return max(self._over, time.monotonic())
 
 
-class Turns:
+class DeadlineQueue:
     """A lock that goes to the one that is due first; of those that are due at once, to the one that has waited."""
 
     def __init__(self) -> None:

@@ -18,7 +18,7 @@ CONTEXT_CHARACTERS = 150
 PARAGRAPH_PAUSE = 0.3
 
 
-class Narrator:
+class Frontend:
     """`feed` text in any pieces, then `flush`: phrases come as soon as a sentence is certain.
 
     `language` is the one that the caller named; without it, each sentence is read in the voice's language

@@ -95,7 +95,7 @@ def usual(voice: Voice) -> StyleTable:
     return row
 
 
-class Voices:
+class VoiceCatalogue:
     """The catalogue. An unknown id is spoken by the default voice, unless `strict`.
 
     Cloned voices come and go while others read: every change is a new dictionary, put in the place of the old one.

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, suppress
 from threading import Lock
 
-from svc import tasks as background
+from svc import tasks
 from svc.errors import StorageUnavailable, VoiceNotFound
-from svc.voices.catalogue import Voices
+from svc.voices.catalogue import VoiceCatalogue
 from svc.voices.custom_voice import CustomVoice, DamagedVoice
 from svc.voices.store import VoiceStore
 
@@ -18,7 +18,7 @@ _LOOK_EVERY = 2.0
 
 
 class CustomVoices:
-    def __init__(self, store: VoiceStore, voices: Voices) -> None:
+    def __init__(self, store: VoiceStore, voices: VoiceCatalogue) -> None:
         self.store = store
         self._voices = voices
         self._lock = Lock()
@@ -37,7 +37,7 @@ class CustomVoices:
 
     def watched(self) -> AbstractAsyncContextManager[None]:
         """Looks now and then for what others changed: the command line, or a server that shares the folder."""
-        return background.running(self._watch())
+        return tasks.running(self._watch())
 
     async def _watch(self) -> None:
         while True:

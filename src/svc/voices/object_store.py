@@ -12,7 +12,7 @@ _PATIENCE = timedelta(seconds=30)
 _CONNECTING = timedelta(seconds=5)
 
 
-def open_remote(url: str) -> ObjectStore:
+def open_object_store(url: str) -> ObjectStore:
     """Credentials and endpoints come from the environment, the usual way of each cloud. Connects to nothing yet."""
     check(url)
     if url.startswith("file:"):

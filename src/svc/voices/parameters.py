@@ -11,8 +11,8 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from svc.audio.equalizer import BANDS, PLAIN, Colour
-from svc.engine.protocol import PLAIN_GRAIN, PLAIN_LAYERS
+from svc.audio.equalizer import BANDS, FLAT, SpectralEnvelope
+from svc.engine.protocol import NO_LAYER_OFFSETS, NO_VOCODER_EMBEDDING
 from svc.text.language import Language
 from svc.voices.catalogue import built_in, usual
 
@@ -41,10 +41,10 @@ MELODY_PITCH = {
 _BOUNDS = {
     "timbre": ((STYLE,), LARGEST),
     "melody": ((STYLE,), LARGEST),
-    "layers": ((LAYERS, STYLE), LARGEST),
-    "abroad": ((LAYERS, STYLE), LARGEST),
-    "colour": ((BANDS,), 40.0),
-    "grain": (PLAIN_GRAIN.shape, LARGEST),
+    "layer_offsets": ((LAYERS, STYLE), LARGEST),
+    "foreign_layer_offsets": ((LAYERS, STYLE), LARGEST),
+    "equalizer_gains": ((BANDS,), 40.0),
+    "vocoder_embedding": (NO_VOCODER_EMBEDDING.shape, LARGEST),
 }
 
 
@@ -54,15 +54,15 @@ class VoiceParameters:
     """[128], added to the first half of the mean voice's style."""
     melody: Vector
     """[128], added to its second half."""
-    layers: Vector
+    layer_offsets: Vector
     """[11, 128]: how far each layer's timbre strays from the voice's own. All zero is a plain style."""
     pitch_scale: float = 1.0
     """By which the pitch that the mean voice's melody gives is multiplied."""
-    colour: Colour = field(default_factory=lambda: PLAIN)
+    equalizer_gains: SpectralEnvelope = field(default_factory=lambda: FLAT)
     """[20], in dB: a filter that its sound passes through."""
-    abroad: Vector = field(default_factory=lambda: PLAIN_LAYERS)
+    foreign_layer_offsets: Vector = field(default_factory=lambda: NO_LAYER_OFFSETS)
     """[11, 128]: how far the layers stray in other languages than English."""
-    grain: Vector = field(default_factory=lambda: PLAIN_GRAIN)
+    vocoder_embedding: Vector = field(default_factory=lambda: NO_VOCODER_EMBEDDING)
     """[256]: what it has of its own in svc-turbo's vocoder, in every language. Kokoro's knows nothing like it."""
 
     def __post_init__(self) -> None:
@@ -86,16 +86,16 @@ class VoiceParameters:
         """By which the pitch that the melody there gives is multiplied, for the person's own."""
         return self.pitch_scale * (MELODY_PITCH[Language.ENGLISH_US] / MELODY_PITCH[language])
 
-    def layers_in(self, language: Language) -> Vector:
+    def layer_offsets_in(self, language: Language) -> Vector:
         """[11, 128]: how far each layer's timbre strays from the voice's own."""
         if language.english:
-            return self.layers
+            return self.layer_offsets
         to_native = _natives(language)[:STYLE] - self.timbre
         to_native -= _women_to_men() * (_women_to_men() @ to_native)
         accent = accent_of(language)
         native, bolder = accent.shares[..., None]
-        layers: Vector = self.abroad + accent.offset + native * to_native + bolder * self.timbre
-        return layers
+        layer_offsets: Vector = self.foreign_layer_offsets + accent.offset + native * to_native + bolder * self.timbre
+        return layer_offsets
 
     def to_json(self) -> dict[str, Any]:
         """About 9 kB: the vectors as base64 of little-endian fp16."""
@@ -103,11 +103,11 @@ class VoiceParameters:
             "version": VERSION,
             "timbre": _pack(self.timbre),
             "melody": _pack(self.melody),
-            "layers": _pack(self.layers),
+            "layers": _pack(self.layer_offsets),
             "pitch_scale": self.pitch_scale,
-            "colour": _pack(self.colour),
-            "abroad": _pack(self.abroad),
-            "grain": _pack(self.grain),
+            "colour": _pack(self.equalizer_gains),
+            "abroad": _pack(self.foreign_layer_offsets),
+            "grain": _pack(self.vocoder_embedding),
         }
 
     @classmethod
@@ -117,24 +117,26 @@ class VoiceParameters:
         if version != VERSION:
             raise ValueError(f"this voice has version {version!r}; only version {VERSION} is known here")
         try:
-            layers = _unpack(stored["layers"], (LAYERS, STYLE))
+            layer_offsets = _unpack(stored["layers"], (LAYERS, STYLE))
             return cls(
                 _unpack(stored["timbre"], (STYLE,)),
                 _unpack(stored["melody"], (STYLE,)),
-                layers,
+                layer_offsets,
                 float(stored["pitch_scale"]),
                 # The first voices have none of these.
-                _unpack(stored["colour"], (BANDS,)) if "colour" in stored else PLAIN,
-                _unpack(stored["abroad"], (LAYERS, STYLE)) if "abroad" in stored else _abroad(layers),
-                _unpack(stored["grain"], PLAIN_GRAIN.shape) if "grain" in stored else PLAIN_GRAIN,
+                _unpack(stored["colour"], (BANDS,)) if "colour" in stored else FLAT,
+                _unpack(stored["abroad"], (LAYERS, STYLE))
+                if "abroad" in stored
+                else _foreign_from_english(layer_offsets),
+                _unpack(stored["grain"], NO_VOCODER_EMBEDDING.shape) if "grain" in stored else NO_VOCODER_EMBEDDING,
             )
         except (KeyError, TypeError) as problem:
             raise ValueError(f"the voice's parameters are incomplete: {problem}") from problem
 
 
-def _abroad(layers: Vector) -> Vector:
+def _foreign_from_english(layer_offsets: Vector) -> Vector:
     """What is made of layers that were learned with English alone: elsewhere words bear only half of their straying."""
-    decoder, vocoder = layers[:-1], layers[-1:]
+    decoder, vocoder = layer_offsets[:-1], layer_offsets[-1:]
     return np.concatenate([decoder * np.float32(0.5), vocoder])
 
 

@@ -5,7 +5,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from svc import atomic_files as durable
+from svc import atomic_files
 from svc.voices.custom_voice import ID
 
 
@@ -18,7 +18,7 @@ class Note:
     """When it was written."""
 
 
-class Outbox:
+class PendingUploads:
     """Says which voices changed, not how: what is true of a voice is what its store says at the time."""
 
     def __init__(self, folder: Path) -> None:
@@ -26,7 +26,7 @@ class Outbox:
 
     def note(self, voice_id: str) -> None:
         self._folder.mkdir(parents=True, exist_ok=True)
-        durable.write(self._folder / voice_id, secrets.token_bytes(8))
+        atomic_files.write(self._folder / voice_id, secrets.token_bytes(8))
 
     def pending(self) -> list[Note]:
         """The notes, oldest first."""
@@ -38,7 +38,7 @@ class Outbox:
         """Drops the note, unless the voice has changed again meanwhile."""
         file = self._folder / note.voice_id
         if file.exists() and file.read_bytes() == note.stamp:
-            durable.remove(file)
+            atomic_files.remove(file)
 
     def lag(self) -> float:
         """For how many seconds the oldest change has been waiting."""

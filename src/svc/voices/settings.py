@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from svc.audio.equalizer import PLAIN, Colour
-from svc.engine.protocol import PLAIN_GRAIN, PLAIN_LAYERS, Delivery, Samples, StyleTable
+from svc.audio.equalizer import FLAT, SpectralEnvelope
+from svc.engine.protocol import NO_LAYER_OFFSETS, NO_VOCODER_EMBEDDING, Delivery, Samples, StyleTable
 from svc.text.language import Language
 from svc.voices.catalogue import Voice
 
@@ -42,10 +42,10 @@ class VoiceSettings:
         return Delivery(
             speed=min(max(self.speed, SLOWEST), FASTEST),
             pitch_range=calm_to_lively * exaggeration,
-            take=seed,
+            seed=seed,
         )
 
-    def voiced(self, voice: Voice, language: Language) -> StyleTable:
+    def style_table(self, voice: Voice, language: Language) -> StyleTable:
         """The voice's style, with as much of its own timbre as asked for."""
         own, plain = self._own(), voice.style_in(language)
         if own == 1.0:
@@ -55,23 +55,23 @@ class VoiceSettings:
         style[:, timbre] = voice.neutral[:, timbre] + own * (plain - voice.neutral)[:, timbre]
         return style
 
-    def layered(self, voice: Voice, language: Language) -> Samples:
+    def layer_offsets(self, voice: Voice, language: Language) -> Samples:
         """How far the layers of a cloned voice stray from its timbre, in the same measure."""
         if voice.parameters is None:
-            return PLAIN_LAYERS
-        return np.float32(self._own()) * voice.parameters.layers_in(language)
+            return NO_LAYER_OFFSETS
+        return np.float32(self._own()) * voice.parameters.layer_offsets_in(language)
 
-    def grained(self, voice: Voice) -> Samples:
+    def vocoder_embedding(self, voice: Voice) -> Samples:
         """What a cloned voice has of its own in the vocoder, in the same measure."""
         if voice.parameters is None:
-            return PLAIN_GRAIN
-        return np.float32(self._own()) * voice.parameters.grain
+            return NO_VOCODER_EMBEDDING
+        return np.float32(self._own()) * voice.parameters.vocoder_embedding
 
-    def coloured(self, voice: Voice) -> Colour:
+    def equalizer_gains(self, voice: Voice) -> SpectralEnvelope:
         """The filter that a cloned voice passes through, in the same measure."""
         if voice.parameters is None:
-            return PLAIN
-        return np.float32(self._own()) * voice.parameters.colour
+            return FLAT
+        return np.float32(self._own()) * voice.parameters.equalizer_gains
 
     def _own(self) -> float:
         """How much of what is its own a voice keeps."""

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from pathlib import Path
 from threading import Lock
 
-from svc import atomic_files as durable
+from svc import atomic_files
 from svc.voices.settings import VoiceSettings
 
 
@@ -37,4 +37,4 @@ class VoiceSettingsStore:
 
     def _write(self, content: dict[str, dict[str, object]]) -> None:
         self._file.parent.mkdir(parents=True, exist_ok=True)
-        durable.write(self._file, json.dumps(content, indent=2).encode())
+        atomic_files.write(self._file, json.dumps(content, indent=2).encode())

@@ -16,10 +16,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from svc import atomic_files as durable
+from svc import atomic_files
 from svc.errors import StorageUnavailable, VoiceLimitReached, VoiceNotFound
 from svc.voices.custom_voice import ID, CustomVoice, DamagedVoice, StoredReference
-from svc.voices.pending_uploads import Outbox
+from svc.voices.pending_uploads import PendingUploads
 
 log = logging.getLogger(__name__)
 
@@ -29,18 +29,18 @@ _VOICE = "voice.json"
 class VoiceStore:
     """Safe to use from any number of threads and processes. A disk that does not take it is `StorageUnavailable`."""
 
-    def __init__(self, folder: Path, outbox: Outbox | None = None) -> None:
+    def __init__(self, folder: Path, pending_uploads: PendingUploads | None = None) -> None:
         self._folder = folder
         self._removed = folder / "removed"
         self._lock = folder / ".lock"
-        self._outbox = outbox
+        self._pending_uploads = pending_uploads
 
     def tidy(self) -> None:
         """Finishes what a crash interrupted."""
         if not self._folder.exists():
             return
         with self._writing():
-            for file in self._removed.glob(f"*{durable.BESIDE}"):
+            for file in self._removed.glob(f"*{atomic_files.BESIDE}"):
                 file.unlink()
             for folder in self._folders():
                 if self.is_removed(folder.name) or not (folder / _VOICE).exists():
@@ -144,9 +144,9 @@ class VoiceStore:
             self._bury(voice_id)
 
     def _bury(self, voice_id: str) -> None:
-        durable.write(self._removed / voice_id, b"")
+        atomic_files.write(self._removed / voice_id, b"")
         shutil.rmtree(self._folder / voice_id, ignore_errors=True)  # the tombstone counts; `tidy` finishes the rest
-        durable.sync(self._folder)
+        atomic_files.sync(self._folder)
 
     def _write(self, voice: CustomVoice, reference: bytes | None, *, announce: bool = True) -> None:
         folder = self._folder / voice.voice_id
@@ -155,11 +155,11 @@ class VoiceStore:
             if announce:
                 self._announce(voice.voice_id)
             folder.mkdir(exist_ok=True)
-            durable.sync(self._folder)
+            atomic_files.sync(self._folder)
             if reference is not None:
                 assert voice.reference is not None
-                durable.write(folder / voice.reference.name, reference)
-            durable.write(folder / _VOICE, voice.to_bytes())
+                atomic_files.write(folder / voice.reference.name, reference)
+            atomic_files.write(folder / _VOICE, voice.to_bytes())
         except OSError:
             if is_new:
                 shutil.rmtree(folder, ignore_errors=True)
@@ -179,8 +179,8 @@ class VoiceStore:
 
     def _announce(self, voice_id: str) -> None:
         """Notes the change for the mirror before it is made: a crash in between costs a look, not a change."""
-        if self._outbox is not None:
-            self._outbox.note(voice_id)
+        if self._pending_uploads is not None:
+            self._pending_uploads.note(voice_id)
 
     def _folders(self) -> list[Path]:
         if not self._folder.is_dir():
@@ -193,7 +193,7 @@ class VoiceStore:
         try:
             for folder in (self._folder, self._removed):
                 folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            with durable.locked(self._lock):
+            with atomic_files.locked(self._lock):
                 try:
                     yield
                 finally:  # to the nanosecond, where the clock of the file system may tick too slowly

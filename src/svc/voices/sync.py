@@ -20,10 +20,10 @@ import obstore
 from obstore.exceptions import BaseError
 from obstore.store import ObjectStore
 
-from svc import tasks as background
+from svc import tasks
 from svc.errors import StorageUnavailable, VoiceNotFound
 from svc.voices.custom_voice import ID, CustomVoice, DamagedVoice, StoredReference
-from svc.voices.pending_uploads import Note, Outbox
+from svc.voices.pending_uploads import Note, PendingUploads
 from svc.voices.store import VoiceStore
 
 log = logging.getLogger(__name__)
@@ -46,14 +46,19 @@ class Lag:
     """Seconds since the store was last looked through; None when it never was."""
 
 
-class Mirror:
+class VoiceSync:
     def __init__(
-        self, remote: ObjectStore, store: VoiceStore, outbox: Outbox, refresh: Callable[[], None], every: float
+        self,
+        remote: ObjectStore,
+        store: VoiceStore,
+        pending_uploads: PendingUploads,
+        refresh: Callable[[], None],
+        every: float,
     ) -> None:
         """`refresh` is called after something was fetched, which happens `every` so many seconds."""
         self._remote = remote
         self._store = store
-        self._outbox = outbox
+        self._pending_uploads = pending_uploads
         self._refresh = refresh
         self._every = every
         self._seen: dict[str, str] = {}
@@ -61,7 +66,7 @@ class Mirror:
         self._fetched_at: float | None = None
 
     def lag(self) -> Lag:
-        pending = self._outbox.pending()
+        pending = self._pending_uploads.pending()
         now = time.time()
         return Lag(
             waiting=len(pending),
@@ -71,7 +76,7 @@ class Mirror:
 
     def running(self) -> AbstractAsyncContextManager[None]:
         """Keeps both sides alike, beginning at once."""
-        return background.running(self._repeat(self.fetch, self._every), self._repeat(self.send, _LOOK_EVERY))
+        return tasks.running(self._repeat(self.fetch, self._every), self._repeat(self.send, _LOOK_EVERY))
 
     async def _repeat(self, work: Callable[[], Awaitable[None]], every: float) -> None:
         """Works again and again; after a failure with longer and longer pauses, which no two servers make alike."""
@@ -89,7 +94,7 @@ class Mirror:
 
     async def send(self) -> None:
         """Tells the store what changed here; raises what the last failure was."""
-        pending = await asyncio.to_thread(self._outbox.pending)
+        pending = await asyncio.to_thread(self._pending_uploads.pending)
         failed: list[BaseException] = []
         # Those that failed before come last: one that never works must not hold up the others.
         for note in sorted(pending, key=lambda note: self._failures.get(note.voice_id, 0)):
@@ -102,7 +107,7 @@ class Mirror:
                     break
             else:
                 self._failures.pop(note.voice_id, None)
-                await asyncio.to_thread(self._outbox.done, note)
+                await asyncio.to_thread(self._pending_uploads.done, note)
         if failed:
             raise failed[-1]
 
@@ -164,10 +169,10 @@ class Mirror:
             if voice_id not in removed and not self._store.is_removed(voice_id) and self._seen.get(voice_id) != tag:
                 changed |= await self._take_over(voice_id)
                 self._seen[voice_id] = tag
-        waiting = {note.voice_id for note in await asyncio.to_thread(self._outbox.pending)}
+        waiting = {note.voice_id for note in await asyncio.to_thread(self._pending_uploads.pending)}
         for voice_id in here.keys() - voices.keys() - removed - waiting:
             if not self._store.is_removed(voice_id):
-                await asyncio.to_thread(self._outbox.note, voice_id)
+                await asyncio.to_thread(self._pending_uploads.note, voice_id)
         if changed:
             await asyncio.to_thread(self._refresh)
         self._fetched_at = time.time()

@@ -15,7 +15,7 @@ def find() -> Path:
     return installed if installed.is_dir() else Path(__file__).parents[3] / "docs"
 
 
-class Library:
+class DocsSite:
     """The guides of a folder. Each is rendered when it is first asked for, and kept."""
 
     def __init__(self, folder: Path) -> None:

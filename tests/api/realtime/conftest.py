@@ -22,7 +22,7 @@ from svc.engine.fake import FakeEngine
 from svc.engine.protocol import Chunk, Utterance
 from svc.server import Server, create_server
 from svc.settings import Settings
-from svc.synthesis.pipeline import Speech
+from svc.synthesis.pipeline import Pipeline
 from svc.text.g2p import Phonemizer
 
 VOICE = "svcAfHeart0000000000"
@@ -130,7 +130,7 @@ def running(
 ) -> Iterator[Running]:
     engine = PuppetEngine()
     chosen = Settings(**settings)
-    server = create_server(create_app(chosen, Speech(engine, phonemizer), clock), chosen)
+    server = create_server(create_app(chosen, Pipeline(engine, phonemizer), clock), chosen)
     server.config.ws_ping_interval = server.config.ws_ping_timeout = ping
     with socket.create_server(("127.0.0.1", 0)) as listener:
         address = f"http://127.0.0.1:{listener.getsockname()[1]}"

@@ -13,7 +13,7 @@ class Leaver(Protocol):
         """Finish what was promised, and go."""
 
 
-class Sockets:
+class Connections:
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._connected: set[Leaver] = set()

@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
 
-from svc.api.realtime.server_messages import Frames
+from svc.api.realtime.server_messages import ServerMessages
 from svc.errors import TextTooLong
-from svc.synthesis.pipeline import Dictation, Parts, listener
+from svc.synthesis.pipeline import Parts, StreamingSynthesis, playback_clock
 from svc.synthesis.scheduler import Scheduler
 
 
@@ -28,16 +28,16 @@ class Context:
 
     def __init__(
         self,
-        dictation: Dictation,
+        start_streaming: StreamingSynthesis,
         scheduler: Scheduler,
-        frames: Frames,
+        frames: ServerMessages,
         send: Callable[[str], Awaitable[None]],
         max_characters: int,
     ) -> None:
-        self._dictation = dictation
+        self._dictation = start_streaming
         self._scheduler = scheduler
         self._send = send
-        self._listener = listener()
+        self._listener = playback_clock()
         self._max_characters = max_characters
         self.frames = frames
         self._waiting: deque[_Piece] = deque()
@@ -82,7 +82,7 @@ class Context:
         self._closed = True
         self._changed.set()
 
-    def break_off(self) -> None:
+    def cancel(self) -> None:
         """Drops everything at once, also what was flushed."""
         self._waiting.clear()
         if self._speaking:
@@ -122,7 +122,7 @@ class Context:
         return True
 
     async def _speak(self, parts: Parts) -> None:
-        async with aclosing(self._scheduler.turns(parts, self._listener)) as made:
+        async with aclosing(self._scheduler.run(parts, self._listener)) as made:
             async for part in made:
                 for frame in self.frames.audio(part):
                     await self._send(frame)

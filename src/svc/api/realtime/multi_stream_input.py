@@ -8,8 +8,8 @@ from fastapi import WebSocket, WebSocketDisconnect
 
 from svc.api.realtime.context import Context
 from svc.api.realtime.messages import Message
-from svc.api.realtime.server_messages import Frames
-from svc.api.realtime.session import Desk, Ending, Session, Terms
+from svc.api.realtime.server_messages import ServerMessages
+from svc.api.realtime.session import Session, SessionDependencies, SocketClose, StreamParameters
 from svc.auth.principal import Principal
 from svc.auth.verifier import Verifier
 from svc.errors import InternalError, InvalidMessage, SvcError, TooManyContexts
@@ -24,18 +24,18 @@ MAX_CONTEXTS = 32
 
 
 class MultiStreamInput(Session):
-    def __init__(self, socket: WebSocket, desk: Desk, terms: Terms) -> None:
-        super().__init__(socket, desk, terms)
+    def __init__(self, socket: WebSocket, dependencies: SessionDependencies, parameters: StreamParameters) -> None:
+        super().__init__(socket, dependencies, parameters)
         self._texts: dict[str, Context] = {}
 
     @staticmethod
-    async def greet(verifier: Verifier, credential: str | None) -> Principal | None:
+    async def authenticate(verifier: Verifier, credential: str | None) -> Principal | None:
         """A wrong key is refused with the handshake: after it, clients of this protocol would try again and again."""
         return await verifier.admit(credential) if credential else None
 
     async def _take(self, message: Message) -> None:
         if message.close_socket:
-            self._end_with(Ending(1000))
+            self._end_with(SocketClose(1000))
             return
         if message.text is None and not (message.flush or message.close_context):
             raise InvalidMessage('it has none of "text", "flush", "close_context" and "close_socket"')
@@ -43,12 +43,12 @@ class MultiStreamInput(Session):
         context = self._texts.get(context_id)
         if context is None and message.text:
             if len(self._open) >= MAX_CONTEXTS:
-                await self._socket.send_text(Frames(context_id).error(TooManyContexts(MAX_CONTEXTS)))
+                await self._socket.send_text(ServerMessages(context_id).error(TooManyContexts(MAX_CONTEXTS)))
                 return
             context = self._texts[context_id] = self._begin(message, context_id)
         if context is None:
             if message.close_context:
-                self._break_off(context_id)
+                self._cancel(context_id)
             return  # otherwise a keep-alive, or the end of what has already ended
         if message.text:
             self._write(context, message.text)
@@ -58,17 +58,17 @@ class MultiStreamInput(Session):
             del self._texts[context_id]
             context.close()
 
-    def _break_off(self, context_id: str) -> None:
+    def _cancel(self, context_id: str) -> None:
         """Who closes a text again, while it is still being spoken, has been interrupted and wants no more of it."""
         for context in self._open:
             if context.frames.context_id == context_id:
-                context.break_off()
+                context.cancel()
 
     def _write(self, context: Context, text: str) -> None:
         """Some clients send whole sentences with no space between them."""
         complete = surely_ends(text)
         separator = " " if complete and not text[-1].isspace() else ""
-        context.write(text + separator, complete and self._terms.auto_mode)
+        context.write(text + separator, complete and self._parameters.auto_mode)
 
     async def _speak(self, context: Context, earlier: Collection[asyncio.Task[None]]) -> None:
         """What goes wrong with one text is told to the client, and the others go on."""

@@ -7,41 +7,43 @@ from fastapi import APIRouter, WebSocket
 from svc.api.authentication import handshake_credential
 from svc.api.cors import Origins
 from svc.api.errors import rendered
-from svc.api.realtime.connections import Sockets
+from svc.api.realtime.connections import Connections
 from svc.api.realtime.multi_stream_input import MultiStreamInput
-from svc.api.realtime.session import Desk, Ending, Session, Terms, close
+from svc.api.realtime.session import Session, SessionDependencies, SocketClose, StreamParameters, close
 from svc.api.realtime.stream_input import StreamInput
 from svc.api.schemas import number
 from svc.audio import formats
 from svc.errors import ForeignPage, SvcError
 from svc.text.language import Language
-from svc.voices.catalogue import Voice, Voices
+from svc.voices.catalogue import Voice, VoiceCatalogue
 
 _INACTIVITY_SECONDS, _LONGEST_INACTIVITY_SECONDS = 20.0, 180.0
 
 
-def router(desk: Desk, sockets: Sockets, voices: Voices, origins: Origins) -> APIRouter:
+def router(
+    dependencies: SessionDependencies, sockets: Connections, voices: VoiceCatalogue, origins: Origins
+) -> APIRouter:
     router = APIRouter(prefix="/v1/text-to-speech", tags=["realtime"])
 
     def check(socket: WebSocket) -> None:
         """What is refused before there is a socket at all: it costs the least, and clients do not try again at once."""
         sockets.require_place()
-        desk.scheduler.require_ready()
+        dependencies.scheduler.require_ready()
         if not origins.allow(socket.headers.get("origin")):
             raise ForeignPage
 
     async def converse(kind: type[Session], socket: WebSocket, voice_id: str) -> None:
         try:
             check(socket)
-            principal = await kind.greet(desk.verifier, handshake_credential(socket))
+            principal = await kind.authenticate(dependencies.verifier, handshake_credential(socket))
         except SvcError as error:
             await socket.send_denial_response(rendered(error))
             return
         await socket.accept()
         try:
-            session = kind(socket, desk, _terms(voices.resolve(voice_id), socket.query_params))
+            session = kind(socket, dependencies, _parameters(voices.resolve(voice_id), socket.query_params))
         except SvcError as error:
-            await close(socket, Ending.because(error))
+            await close(socket, SocketClose.because(error))
             return
         with sockets.connected(session):
             await session.run(principal)
@@ -57,12 +59,12 @@ def router(desk: Desk, sockets: Sockets, voices: Voices, origins: Origins) -> AP
     return router
 
 
-def _terms(voice: Voice, query: Mapping[str, str]) -> Terms:
+def _parameters(voice: Voice, query: Mapping[str, str]) -> StreamParameters:
     """Unknown parameters, and values that make no sense, are ignored; only a format cannot be guessed."""
     language = query.get("language_code") or query.get("language")
     seed = number(query.get("seed"))
     patience = number(query.get("inactivity_timeout"))
-    return Terms(
+    return StreamParameters(
         voice=voice,
         output_format=formats.find(query.get("output_format", formats.DEFAULT)),
         language=Language.parse(language, voice.language) if language else None,

@@ -15,7 +15,7 @@ _AUDIO_BYTES_A_FRAME = 60_000
 
 
 @dataclass(frozen=True, slots=True)
-class Frames:
+class ServerMessages:
     """Writes the frames of one text."""
 
     context_id: str | None = None

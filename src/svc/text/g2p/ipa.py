@@ -3,7 +3,7 @@
 import re
 from unicodedata import normalize
 
-from svc.text.g2p.vocabulary import SYMBOLS
+from svc.text.g2p.vocabulary import VOCABULARY
 from svc.text.language import Language
 
 # What espeak-ng ties together with "^" was trained as one symbol.
@@ -71,14 +71,14 @@ def from_ipa(ipa: str, language: Language) -> str:
 
 def within(phonemes: str) -> str:
     """The phonemes with every symbol that Kokoro does not know replaced by the nearest, or left out."""
-    if all(symbol in SYMBOLS for symbol in phonemes):
+    if all(symbol in VOCABULARY for symbol in phonemes):
         return phonemes
-    return "".join(symbol if symbol in SYMBOLS else _nearest(symbol) for symbol in phonemes)
+    return "".join(symbol if symbol in VOCABULARY else _nearest(symbol) for symbol in phonemes)
 
 
 def _nearest(symbol: str) -> str:
     parts = (_NEAREST.get(part, part) for part in normalize("NFD", symbol))
-    return "".join(part for part in "".join(parts) if part in SYMBOLS)
+    return "".join(part for part in "".join(parts) if part in VOCABULARY)
 
 
 def _replace(text: str, table: dict[str, str]) -> str:

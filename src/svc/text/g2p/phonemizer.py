@@ -4,7 +4,7 @@ from dataclasses import replace
 from threading import Lock
 from typing import TYPE_CHECKING, Protocol
 
-from svc.memory import give_back
+from svc.memory import trim_malloc
 from svc.text.g2p.ipa import within
 from svc.text.g2p.runs import runs
 from svc.text.language import Language
@@ -59,7 +59,7 @@ class Phonemizer:
         with self._lock:
             if name not in self._readers:
                 self._readers[name] = self._load(name)
-                give_back()
+                trim_malloc()
             return self._readers[name]
 
     def _load(self, name: str) -> Reader:

@@ -1,7 +1,7 @@
 """The symbols that Kokoro was trained on, and the number that the model knows each by."""
 
 # fmt: off
-SYMBOLS: dict[str, int] = {
+VOCABULARY: dict[str, int] = {
     # marks
     ";": 1, ":": 2, ",": 3, ".": 4, "!": 5, "?": 6, "—": 9, "…": 10, '"': 11, "(": 12, ")": 13,
     "“": 14, "”": 15, " ": 16,

@@ -19,7 +19,7 @@ class Currency:
 
 
 DOLLAR = Currency("dollar", "dollars")
-SYMBOLS = {
+VOCABULARY = {
     "$": DOLLAR,
     "US$": Currency("US dollar", "US dollars"),
     "A$": Currency("Australian dollar", "Australian dollars"),
@@ -45,21 +45,21 @@ SYMBOLS = {
     "₱": Currency("peso", "pesos", "centavo", "centavos"),
 }
 CODES = {
-    "USD": SYMBOLS["US$"],
-    "EUR": SYMBOLS["€"],
+    "USD": VOCABULARY["US$"],
+    "EUR": VOCABULARY["€"],
     "GBP": Currency("British pound", "British pounds", "penny", "pence"),
-    "JPY": SYMBOLS["¥"],
+    "JPY": VOCABULARY["¥"],
     "INR": Currency("Indian rupee", "Indian rupees", "paisa", "paise"),
-    "AUD": SYMBOLS["A$"],
-    "CAD": SYMBOLS["C$"],
+    "AUD": VOCABULARY["A$"],
+    "CAD": VOCABULARY["C$"],
     "CHF": Currency("Swiss franc", "Swiss francs", "centime", "centimes"),
     "CNY": Currency("yuan", "yuan", "fen", "fen"),
     "RMB": Currency("yuan", "yuan", "fen", "fen"),
-    "BRL": SYMBOLS["R$"],
+    "BRL": VOCABULARY["R$"],
     "MXN": Currency("Mexican peso", "Mexican pesos", "centavo", "centavos"),
-    "BTC": SYMBOLS["₿"],
+    "BTC": VOCABULARY["₿"],
 }
-CURRENCIES = SYMBOLS | CODES
+CURRENCIES = VOCABULARY | CODES
 
 MAGNITUDES = {
     "k": "thousand", "thousand": "thousand", "m": "million", "mm": "million", "mn": "million",
@@ -72,7 +72,7 @@ _PER = r"(?:/(?P<per>[a-z]{1,20})\b(?:\.(?=[ ][^A-Z]))?)?"
 
 
 def rules(numbers: Numbers) -> list[Rule]:
-    symbol, code = any_of(SYMBOLS), any_of(CODES)
+    symbol, code = any_of(VOCABULARY), any_of(CODES)
 
     def amount(match: re.Match[str]) -> str:
         written, currency = match["number"], CURRENCIES[match["currency"]]
