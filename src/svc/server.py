@@ -10,7 +10,7 @@ from uvicorn.config import LOGGING_CONFIG
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from svc.api.realtime.connections import Connections
-from svc.api.realtime.messages import LONGEST_MESSAGE
+from svc.api.realtime.messages import MAX_MESSAGE_CHARACTERS
 from svc.settings import Settings
 
 
@@ -23,7 +23,7 @@ def create_server(app: FastAPI, settings: Settings) -> "Server":
         proxy_headers=True,
         forwarded_allow_ips=settings.trusted_proxies,
         ws=_Socket,
-        ws_max_size=2 * LONGEST_MESSAGE,
+        ws_max_size=2 * MAX_MESSAGE_CHARACTERS,
         ws_per_message_deflate=False,  # sound in Base64 hardly gets smaller, only later
     )
     logging.getLogger("uvicorn.error").addFilter(_is_worth_a_line)

@@ -13,7 +13,8 @@ from rich.table import Table
 
 from svc.app import create_pipeline, create_voices
 from svc.settings import Settings
-from svc.synthesis.pipeline import Pipeline, SynthesisRequest
+from svc.synthesis.pipeline import Pipeline
+from svc.synthesis.request import SynthesisRequest
 
 _SENTENCE = "The lighthouse keeper climbed the stairs and lit the lamp."
 _PARAGRAPH = (
@@ -58,7 +59,7 @@ def _measure(speech: Pipeline, request: SynthesisRequest, runs: int) -> dict[str
     factors, first_sounds, seconds = [], [], 0.0
     for _ in range(runs):
         began = time.perf_counter()
-        chunks = speech.speak(request)
+        chunks = speech.synthesize(request)
         seconds = len(next(chunks).samples) / speech.sample_rate
         first_sounds.append(time.perf_counter() - began)
         seconds += sum(len(chunk.samples) for chunk in chunks) / speech.sample_rate
