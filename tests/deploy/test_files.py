@@ -20,6 +20,7 @@ ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
 COMPOSE = ROOT / "compose.yaml"
 UNIT = ROOT / "deploy/svc.service"
+WORKFLOW = ROOT / ".github/workflows/gate.yml"
 TEMPLATES = sorted((ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml"))
 
 
@@ -119,13 +120,25 @@ def test_systemd_waits_longer_than_the_service_needs_to_stop() -> None:
 
 
 def test_hooks_are_the_gate() -> None:
-    _succeeds(BIN / "pre-commit", "validate-config", ".pre-commit-config.yaml", env={"HOME": "/nonexistent"})
+    """Each commit runs what `make static` does, each push the whole gate."""
     repositories = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]
-    assert [each["repo"] for each in repositories] == ["local"]  # nothing is fetched
-    recipe = re.search(r"^test:.*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text(), re.MULTILINE)
-    assert recipe
-    gate = [line.strip().replace("$(BIN)", ".venv/bin") for line in recipe[1].splitlines()]
+    assert [repository["repo"] for repository in repositories] == ["local"], "hooks come from the environment"
+    makefile = (ROOT / "Makefile").read_text()
+    gate = []
+    for target in ("static", "test"):
+        recipe = re.search(rf"^{target}:.*\n((?:\t.*\n)+)", makefile, re.MULTILINE)
+        assert recipe
+        gate += [line.strip().replace("$(BIN)", ".venv/bin") for line in recipe[1].splitlines()]
     assert [hook["entry"] for hook in repositories[0]["hooks"]] == gate
+
+
+def test_workflow_runs_the_make_targets() -> None:
+    _fits(WORKFLOW, "github-workflows")
+    jobs = yaml.safe_load(WORKFLOW.read_text())["jobs"]
+    assert [step["run"] for job in jobs.values() for step in job["steps"] if "run" in step] == [
+        "make check",
+        "make test",
+    ]
 
 
 @pytest.mark.parametrize("template", TEMPLATES, ids=lambda path: path.name)
