@@ -121,6 +121,7 @@ def test_systemd_waits_longer_than_the_service_needs_to_stop() -> None:
 
 def test_hooks_are_the_gate() -> None:
     """Each commit runs what `make static` does, each push the whole gate."""
+    _succeeds(BIN / "pre-commit", "validate-config", ".pre-commit-config.yaml", env={"HOME": "/nonexistent"})
     repositories = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]
     assert [repository["repo"] for repository in repositories] == ["local"], "hooks come from the environment"
     makefile = (ROOT / "Makefile").read_text()
