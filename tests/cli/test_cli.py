@@ -103,7 +103,7 @@ def _serving(**variables: str) -> Iterator[str]:
         assert server.stdout is not None
         yield server.stdout.readline().split()[-1]
         server.send_signal(signal.SIGTERM)
-        assert server.wait(timeout=60) in (0, -signal.SIGTERM)
+        assert server.wait(timeout=300) in (0, -signal.SIGTERM)
 
 
 def test_serve_prints_its_address_and_stops_cleanly() -> None:

@@ -146,7 +146,7 @@ def run(driver: str, packages: str, *arguments: str, calls: Sequence[str] = (), 
         env={**os.environ, "PYTHONPATH": str(folder), "NODE_PATH": str(folder), "CALLS": " ".join(calls), **variables},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=800,
     )
     assert done.returncode == 0, done.stderr
     return Report(json.loads(done.stdout))

@@ -48,7 +48,7 @@ class PatientEngine(FakeEngine):
     def synthesize(self, utterance: Utterance) -> Iterator[Chunk]:
         for chunk in super().synthesize(utterance):
             if self._begun:
-                self.may_go_on.wait(timeout=30)
+                self.may_go_on.wait(timeout=300)
             self._begun = True
             yield chunk
 
@@ -117,7 +117,7 @@ def test_speech_is_passed_on_as_it_is_made(proxied: Proxied) -> None:
     address = f"{proxied.address}/v1/text-to-speech/af_heart/stream?output_format=pcm_24000"
     engine.pause()
     try:
-        with httpx.stream("POST", address, json=_TEXT, verify=proxied.trust, timeout=20) as answer:
+        with httpx.stream("POST", address, json=_TEXT, verify=proxied.trust, timeout=300) as answer:
             parts = answer.iter_raw()
             assert next(parts)
             engine.may_go_on.set()

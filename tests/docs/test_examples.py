@@ -30,7 +30,7 @@ def _executed(
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=60,
+        timeout=600,
     )
 
 

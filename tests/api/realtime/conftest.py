@@ -43,7 +43,7 @@ class PuppetEngine(FakeEngine):
 
     def synthesize(self, utterance: Utterance) -> Iterator[Chunk]:
         for chunk in super().synthesize(utterance):
-            self.may_speak.wait(timeout=30)
+            self.may_speak.wait(timeout=300)
             if self.STUMBLE in utterance.phonemes:
                 raise RuntimeError("the engine stumbles")
             self.chunks += 1
@@ -82,7 +82,7 @@ class Caller:
         return self
 
     def next(self) -> Frame:
-        frame: Frame = json.loads(self.socket.recv(timeout=20))
+        frame: Frame = json.loads(self.socket.recv(timeout=120))
         self.frames.append(frame)
         return frame
 
@@ -117,11 +117,11 @@ def told(frames: list[Frame], name: str = "alignment") -> str:
 
 def eventually(condition: Callable[[], bool]) -> None:
     """Waits for what happens soon after; a test that waits in vain fails."""
-    for _ in range(1000):
+    for _ in range(6000):
         if condition():
             return
         time.sleep(0.02)
-    raise AssertionError("it did not come to that")
+    raise AssertionError("the condition was not met within 120 s")
 
 
 @contextmanager
@@ -142,7 +142,7 @@ def running(
         finally:
             engine.may_speak.set()
             server.should_exit = True
-            thread.join(timeout=60)
+            thread.join(timeout=300)
             assert not thread.is_alive()
 
 

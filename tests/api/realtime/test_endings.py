@@ -134,7 +134,7 @@ def test_the_server_shuts_down(phonemizer: Phonemizer, kind: str) -> None:
         service.engine.may_speak.clear()
         caller.send({"text": LONG, "context_id": "a", "flush": True}, {"text": "Not flushed.", "context_id": "a"})
         eventually(lambda: service.sockets() == 2)
-        assert caller.socket.ping().wait(timeout=10)
+        assert caller.socket.ping().wait(timeout=120)
         service.server.should_exit = True
         assert idle.rest() == []
         assert idle.close_code == 1012
@@ -151,7 +151,7 @@ def test_a_shutdown_does_not_wait_forever(phonemizer: Phonemizer) -> None:
     with running(phonemizer, shutdown_seconds=0.2) as service, service.open("stream-input") as caller:
         service.engine.may_speak.clear()
         caller.send({"text": LONG, "flush": True})
-        assert caller.socket.ping().wait(timeout=10)
+        assert caller.socket.ping().wait(timeout=120)
         service.server.should_exit = True
         caller.rest()
         assert caller.close_code == 1012

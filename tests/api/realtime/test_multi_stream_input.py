@@ -227,6 +227,6 @@ def test_pings_are_answered_while_the_engine_works(service: Running) -> None:
     with service.open("multi-stream-input") as caller:
         service.engine.may_speak.clear()
         caller.send({"text": LONG, "context_id": "a"})
-        assert caller.socket.ping().wait(timeout=10)
+        assert caller.socket.ping().wait(timeout=120)
         caller.send({"text": LONG, "context_id": "a"})
-        assert caller.socket.ping().wait(timeout=10)
+        assert caller.socket.ping().wait(timeout=120)
