@@ -8,7 +8,7 @@ from svc.text.frontend import Frontend
 from svc.text.g2p import Phonemizer
 from svc.text.g2p.vocabulary import VOCABULARY
 from svc.text.language import Language
-from svc.text.phrase import LONGEST_PHRASE, Phrase
+from svc.text.phrases import LONGEST_PHRASE, Phrase
 
 PHONEMIZER = Phonemizer()
 

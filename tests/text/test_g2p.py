@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from svc.text.g2p import Phonemizer, from_ipa
-from svc.text.g2p.aligned import align
+from svc.text.g2p.espeak import align
+from svc.text.g2p.tokenizer import Token
 from svc.text.g2p.vocabulary import VOCABULARY
 from svc.text.language import Language
-from svc.text.spans import Token
 
 # OpenJTalk asks Sudachi, in its old way, for the reading of a character that it does not know.
 pytestmark = pytest.mark.filterwarnings("ignore:Dictionary.create:DeprecationWarning")

@@ -2,7 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from svc.text.language import Language, recognise
+from svc.text.language import Language
+from svc.text.language_detection import recognise
 
 TABLE = [
     line.split("\t") for line in Path(__file__).with_name("languages.tsv").read_text(encoding="utf-8").splitlines()

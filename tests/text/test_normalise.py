@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from svc.text import normalise as package
 from svc.text.language import Language
 from svc.text.normalise import LONGEST_WINDOW, normalise, windows
-from svc.text.normalise.rules import rewrite, rule
-from svc.text.spans import Reading
+from svc.text.normalise.rules import Span, rewrite, rule
 
 HERE = Path(__file__).parent
 
@@ -99,7 +98,7 @@ def misread(cases: list[tuple[Language, str, str]]) -> list[str]:
     return found
 
 
-def assert_covers(text: str, readings: list[Reading]) -> None:
+def assert_covers(text: str, readings: list[Span]) -> None:
     position = 0
     for reading in readings:
         assert reading.start == position
@@ -176,24 +175,24 @@ def test_windows_end_between_words() -> None:
 
 def test_an_expression_is_one_reading() -> None:
     assert normalise("Pay $5 to Dr. Lee.", Language.ENGLISH_US) == [
-        Reading(0, 4, "Pay "),
-        Reading(4, 6, "five dollars"),
-        Reading(6, 10, " to "),
-        Reading(10, 13, "Doctor"),
-        Reading(13, 18, " Lee."),
+        Span(0, 4, "Pay "),
+        Span(4, 6, "five dollars"),
+        Span(6, 10, " to "),
+        Span(10, 13, "Doctor"),
+        Span(13, 18, " Lee."),
     ]
 
 
 def test_plain_text_is_one_reading() -> None:
     text = "It’s a “plain” sentence, isn’t it?"
-    assert normalise(text, Language.ENGLISH_US) == [Reading(0, len(text), "It's a “plain” sentence, isn't it?")]
+    assert normalise(text, Language.ENGLISH_US) == [Span(0, len(text), "It's a “plain” sentence, isn't it?")]
 
 
 def test_dropped_characters_are_silent_readings() -> None:
     assert normalise("won\u200bder", Language.ENGLISH_US) == [
-        Reading(0, 3, "won"),
-        Reading(3, 4, ""),
-        Reading(4, 7, "der"),
+        Span(0, 3, "won"),
+        Span(3, 4, ""),
+        Span(4, 7, "der"),
     ]
 
 

@@ -4,8 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from svc.engine.protocol import Timing
-from svc.text.phrase import Phrase
-from svc.text.pronunciation import Word
+from svc.text.phrases import Phrase, Word
 
 
 @dataclass(frozen=True, slots=True)

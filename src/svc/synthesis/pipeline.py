@@ -16,7 +16,7 @@ from svc.synthesis.turns import PlaybackClock
 from svc.text.frontend import Frontend
 from svc.text.g2p import Phonemizer
 from svc.text.language import Language
-from svc.text.phrase import Phrase
+from svc.text.phrases import Phrase
 from svc.voices.catalogue import Voice
 from svc.voices.settings import VoiceSettings
 

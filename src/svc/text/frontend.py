@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from svc.text import markup
 from svc.text.g2p import Phonemizer
-from svc.text.language import Language, recognise
+from svc.text.language import Language
+from svc.text.language_detection import recognise
 from svc.text.markup import Break, Sound
-from svc.text.phrase import Phrase, first_sounds, last_sounds, phrases
-from svc.text.pronunciation import Word, pronounce
+from svc.text.phrases import Phrase, Word, first_sounds, last_sounds, phrases, pronounce
 from svc.text.split import Sentence, Splitter
 
 # How much of the neighbouring text lends its melody: about a phrase.

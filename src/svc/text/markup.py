@@ -4,7 +4,7 @@ import html
 import re
 from dataclasses import dataclass, field
 
-from svc.text import arpabet
+from svc.text.g2p.ipa import arpabet_to_ipa
 
 # Nobody means a pause longer than this, and it bounds what one small tag can cost.
 LONGEST_BREAK_SECONDS = 10.0
@@ -227,7 +227,7 @@ class _Parser:
             return
         sound = attributes.get("ph", "")
         if "arpabet" in attributes.get("alphabet", "ipa").lower():
-            sound = arpabet.to_ipa(sound)
+            sound = arpabet_to_ipa(sound)
         self.open_sounds.append((len(self.plain), sound.strip()))
 
     def _keep(self, start: int, end: int) -> None:

@@ -6,14 +6,12 @@ from itertools import groupby
 from unicodedata import category, normalize
 
 from svc.text.g2p.heteronyms import settle
-from svc.text.g2p.lexicon import Context, Lexicon
+from svc.text.g2p.lexicon import Context, LetterNet, Lexicon
 from svc.text.g2p.numerals import cardinal
-from svc.text.g2p.pieces import APOSTROPHES, Piece, hyphenated, scan, tokens
 from svc.text.g2p.stress import VOWELS, compound, lowered
 from svc.text.g2p.tagger import Tagger
 from svc.text.g2p.technical import RESPELLINGS, british
-from svc.text.g2p.unknown import LetterNet
-from svc.text.spans import Token
+from svc.text.g2p.tokenizer import APOSTROPHES, Piece, Token, hyphenated, scan, tokens
 
 _SYMBOLS = {
     "&": "and", "@": "at", "%": "percent", "+": "plus", "=": "equals", "#": "hash", "$": "dollar", "€": "euro",

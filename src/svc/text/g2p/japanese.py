@@ -6,8 +6,7 @@ from unicodedata import normalize
 
 import pyopenjtalk
 
-from svc.text.g2p.pieces import clauses, scan
-from svc.text.spans import Token
+from svc.text.g2p.tokenizer import Token, clauses, scan
 
 # One row of the kana table an entry: the five kana, and their sounds.
 _ROWS = {

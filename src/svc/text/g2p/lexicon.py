@@ -1,9 +1,17 @@
 """English words in misaki's lexicons, with the endings that the lexicons leave out."""
 
+import gzip
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.metadata import distribution
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
 
-from svc.text.g2p.assets import load_json
+import numpy as np
+import onnxruntime
+
 from svc.text.g2p.stress import PRIMARY, SECONDARY, lifted, lowered, raised
 
 Entry = str | dict[str, str | None]
@@ -161,3 +169,38 @@ def _stems(word: str) -> Iterator[tuple[str, str]]:
 
 def _pronounceable(word: str) -> bool:
     return any(letter in "AEIOUY" for letter in word)
+
+
+class LetterNet:
+    """Letters to phonemes by a character transformer; its output marks each sound once (as CTC does)."""
+
+    def __init__(self, british: bool) -> None:
+        name = "oov_gb" if british else "oov"
+        table = load_json(f"{name}.json")
+        self._letters = {letter: number for number, letter in enumerate(table["in"], 1)}
+        self._sounds = ["", *table["out"]]
+        self._longest: int = table["maxlen"]
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        self._session = onnxruntime.InferenceSession(
+            str(asset(f"{name}.onnx")), options, providers=["CPUExecutionProvider"]
+        )
+
+    def __call__(self, word: str) -> str:
+        numbers = [self._letters[letter] for letter in word if letter in self._letters][: self._longest]
+        if not numbers:
+            return ""
+        (found,) = self._session.run(None, {"chars": np.asarray([numbers], np.int64)})
+        path = [0, *found[0].tolist()]
+        return "".join(self._sounds[now] for before, now in pairwise(path) if now != before)
+
+
+def asset(name: str) -> Path:
+    """Where an asset lies. The package is only a carrier here: none of its code is imported."""
+    return Path(str(distribution("hibari-tts").locate_file(f"hibari/assets/{name}")))
+
+
+def load_json(name: str) -> Any:
+    """A JSON asset, gzipped or not."""
+    raw = asset(name).read_bytes()
+    return json.loads(gzip.decompress(raw) if name.endswith(".gz") else raw)

@@ -3,8 +3,7 @@
 import rjieba
 from pypinyin import Style, lazy_pinyin
 
-from svc.text.g2p.pieces import Piece, clauses, scan
-from svc.text.spans import Token
+from svc.text.g2p.tokenizer import Piece, Token, clauses, scan
 
 _INITIALS = {
     "b": "p", "p": "pʰ", "m": "m", "f": "f", "d": "t", "t": "tʰ", "n": "n", "l": "l", "g": "k", "k": "kʰ",

@@ -1,14 +1,13 @@
 """Text in any of the languages, turned into what Kokoro reads."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from threading import Lock
 from typing import TYPE_CHECKING, Protocol
 
 from svc.memory import trim_malloc
 from svc.text.g2p.ipa import within
-from svc.text.g2p.runs import runs
-from svc.text.language import Language
-from svc.text.spans import Token
+from svc.text.g2p.tokenizer import Token
+from svc.text.language import Language, Script, script_of
 
 if TYPE_CHECKING:
     from svc.text.g2p.tagger import Tagger
@@ -78,8 +77,7 @@ class Phonemizer:
             from svc.text.g2p.mandarin import MandarinReader
 
             return MandarinReader()
-        from svc.text.g2p.aligned import EspeakReader
-        from svc.text.g2p.espeak import Espeak
+        from svc.text.g2p.espeak import Espeak, EspeakReader
 
         return EspeakReader(Espeak(), _ESPEAK_VOICES.get(name, name))
 
@@ -91,3 +89,66 @@ def _spaced(tokens: list[Token]) -> list[Token]:
         replace(token, space=token.space and after not in _CLOSING_MARKS)
         for token, after in zip(tokens, following, strict=False)
     ]
+
+
+# Scripts of languages that the engine was not trained on, and the espeak-ng voice that reads them best.
+FOREIGN_VOICES: dict[Script, str] = {
+    Script.GREEK: "el",
+    Script.CYRILLIC: "ru",
+    Script.ARMENIAN: "hy",
+    Script.HEBREW: "he",
+    Script.ARABIC: "ar",
+    Script.BENGALI: "bn",
+    Script.GURMUKHI: "pa",
+    Script.GUJARATI: "gu",
+    Script.ORIYA: "or",
+    Script.TAMIL: "ta",
+    Script.TELUGU: "te",
+    Script.KANNADA: "kn",
+    Script.MALAYALAM: "ml",
+    Script.SINHALA: "si",
+    Script.THAI: "th",
+    Script.MYANMAR: "my",
+    Script.GEORGIAN: "ka",
+    Script.ETHIOPIC: "am",
+    Script.HANGUL: "ko",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """The characters `start:end`, all to be read by `reader`: a language, or an espeak-ng voice."""
+
+    reader: str
+    start: int
+    end: int
+
+
+def runs(text: str, language: Language) -> list[Run]:
+    """The whole of `text` in runs; what all scripts share stays with the run before it."""
+    scripts = [script_of(character) for character in text]
+    readers = _readers(set(scripts), language)
+    found: list[Run] = []
+    reader, start = None, 0
+    for at, script in enumerate(scripts):
+        if script is Script.COMMON or readers[script] == reader:
+            continue
+        if reader is not None:
+            found.append(Run(reader, start, at))
+            start = at
+        reader = readers[script]
+    if text:
+        found.append(Run(reader or language, start, len(text)))
+    return found
+
+
+def _readers(scripts: set[Script], language: Language) -> dict[Script, str]:
+    east_asian = language in (Language.JAPANESE, Language.MANDARIN)
+    han = language if east_asian else Language.JAPANESE if Script.KANA in scripts else Language.MANDARIN
+    return {
+        **FOREIGN_VOICES,
+        Script.LATIN: language if language.latin else Language.ENGLISH_US,
+        Script.DEVANAGARI: Language.HINDI,
+        Script.KANA: Language.JAPANESE,
+        Script.HAN: han,
+    }

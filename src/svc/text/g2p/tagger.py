@@ -2,7 +2,7 @@
 
 import re
 
-from svc.text.g2p.assets import load_json
+from svc.text.g2p.lexicon import load_json
 
 _CONTRACTION = re.compile(r"(?i)(?<=.)(n't|'(?:s|re|ve|ll|d|m))$")
 

@@ -4,25 +4,34 @@ Number words are our own tables. num2words is LGPL and knows cardinals, but neit
 nor gender, apocope or the counting of hours and money, which is where the work is.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 
 from svc.text.language import Language
-from svc.text.normalise.folding import Folded, fold
-from svc.text.normalise.languages import rules_of
-from svc.text.normalise.rules import Rewrite, rewrite
-from svc.text.spans import Reading
+from svc.text.normalise import english
+from svc.text.normalise.french import French
+from svc.text.normalise.grammar import Grammar
+from svc.text.normalise.grammar_rules import rules
+from svc.text.normalise.hindi import Hindi
+from svc.text.normalise.italian import Italian
+from svc.text.normalise.japanese import Japanese
+from svc.text.normalise.mandarin import Mandarin
+from svc.text.normalise.portuguese import Portuguese
+from svc.text.normalise.rules import Rule, Span, rewrite
+from svc.text.normalise.spanish import Spanish
+from svc.text.normalise.typography import Folded, fold
 
 # No pattern ever sees more than this, so that time grows with the length of a text and not with its square.
 LONGEST_WINDOW = 2000
 
 
-def normalise(text: str, language: Language) -> list[Reading]:
+def normalise(text: str, language: Language) -> list[Span]:
     """What is read for each stretch of the text; the readings cover it from its first to its last character."""
     folded = fold(text)
-    rewrites: list[Rewrite] = []
+    rewrites: list[Span] = []
     for start, end in windows(folded.text):
         found = rewrite(folded.text[start:end], rules_of(language))
-        rewrites.extend(Rewrite(start + each.start, start + each.end, each.spoken) for each in found)
+        rewrites.extend(Span(start + each.start, start + each.end, each.spoken) for each in found)
     return _readings(len(text), folded, rewrites)
 
 
@@ -38,29 +47,29 @@ def windows(text: str) -> Iterator[tuple[int, int]]:
         start = end
 
 
-def _readings(length: int, folded: Folded, rewrites: list[Rewrite]) -> list[Reading]:
+def _readings(length: int, folded: Folded, rewrites: list[Span]) -> list[Span]:
     """The rewritten expressions and what lies between them, in the places of the original text."""
-    readings: list[Reading] = []
+    readings: list[Span] = []
     position = 0
     for piece in _pieces(folded, rewrites):
         start, end = folded.starts[piece.start], folded.ends[piece.end - 1]
         if start < position:  # one character, such as ㎏, became several that are read apart
             start, spoken = readings[-1].start, readings[-1].spoken + piece.spoken
-            readings[-1] = Reading(start, max(end, position), spoken)
+            readings[-1] = Span(start, max(end, position), spoken)
         else:
             readings.extend(_silence(position, start))
-            readings.append(Reading(start, end, piece.spoken))
+            readings.append(Span(start, end, piece.spoken))
         position = readings[-1].end
     readings.extend(_silence(position, length))
     return readings
 
 
-def _silence(start: int, end: int) -> list[Reading]:
+def _silence(start: int, end: int) -> list[Span]:
     """Characters that folding dropped are read as nothing."""
-    return [Reading(start, end, "")] if start < end else []
+    return [Span(start, end, "")] if start < end else []
 
 
-def _pieces(folded: Folded, rewrites: list[Rewrite]) -> Iterator[Rewrite]:
+def _pieces(folded: Folded, rewrites: list[Span]) -> Iterator[Span]:
     position = 0
     for each in rewrites:
         yield from _unchanged(folded, position, each.start)
@@ -69,12 +78,12 @@ def _pieces(folded: Folded, rewrites: list[Rewrite]) -> Iterator[Rewrite]:
     yield from _unchanged(folded, position, len(folded.text))
 
 
-def _unchanged(folded: Folded, start: int, end: int) -> Iterator[Rewrite]:
+def _unchanged(folded: Folded, start: int, end: int) -> Iterator[Span]:
     """Folded text read as itself, in one piece as long as its characters and the original's go in step."""
     run = start
     for index in range(start + 1, end + 1):
         if index == end or not _in_step(folded, index):
-            yield Rewrite(run, index, folded.text[run:index])
+            yield Span(run, index, folded.text[run:index])
             run = index
 
 
@@ -83,3 +92,22 @@ def _in_step(folded: Folded, index: int) -> bool:
     start, before = folded.starts[index], folded.starts[index - 1]
     both_single = folded.ends[index] == start + 1 and folded.ends[index - 1] == before + 1
     return start == before or (both_single and start == before + 1)
+
+
+GRAMMARS: dict[Language, Callable[[], Grammar]] = {
+    Language.SPANISH: Spanish,
+    Language.FRENCH: French,
+    Language.HINDI: Hindi,
+    Language.ITALIAN: Italian,
+    Language.JAPANESE: Japanese,
+    Language.PORTUGUESE_BR: Portuguese,
+    Language.MANDARIN: Mandarin,
+}
+
+
+@cache
+def rules_of(language: Language) -> tuple[Rule, ...]:
+    """The rules of a language, compiled when it is first read."""
+    if language in GRAMMARS:
+        return rules(GRAMMARS[language]())
+    return english.rules(british=language is Language.ENGLISH_GB)

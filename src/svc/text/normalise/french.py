@@ -3,10 +3,9 @@
 import re
 from typing import ClassVar
 
-from svc.text.normalise import roman
-from svc.text.normalise.addresses import Signs
-from svc.text.normalise.grammar import Currency, Grammar, Noun
+from svc.text.normalise.grammar import Currency, Grammar, Noun, roman_value
 from svc.text.normalise.rules import Rule, rule
+from svc.text.normalise.urls import Signs
 
 SMALL = (
     "zéro", "un", "deux", "trois", "quatre", "cinq", "six", "sept", "huit", "neuf", "dix", "onze", "douze",
@@ -139,7 +138,7 @@ class French(Grammar):
         """Centuries are counted in Roman numerals."""
 
         def century(match: re.Match[str]) -> str | None:
-            number = roman.value(match["numeral"])
+            number = roman_value(match["numeral"])
             return self.ordinal(number, feminine=False) if number else None
 
         return [rule(r"\b(?P<numeral>[IVX]++)(?:e|ème|è|er)(?=[ ](?:siècle|s\.))", century)]

@@ -1,13 +1,14 @@
 """What a language other than English needs to say numbers, dates, times, money and units."""
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar
 
-from svc.text.normalise.addresses import Signs
 from svc.text.normalise.rules import Rule
+from svc.text.normalise.urls import Signs
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,3 +124,18 @@ class Grammar(ABC):
     @abstractmethod
     def clock(self, hour: int, minute: int) -> str:
         """A time of day."""
+
+
+ROMAN_VALUES = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100, "D": 500, "M": 1000}
+_CANONICAL_ROMAN = re.compile(r"M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})")
+
+
+def roman_value(numeral: str) -> int:
+    """The number that a well-formed numeral stands for, else 0."""
+    if not _CANONICAL_ROMAN.fullmatch(numeral):
+        return 0
+    total = 0
+    for letter, following in zip(numeral, numeral[1:] + " ", strict=True):
+        is_subtracted = ROMAN_VALUES[letter] < ROMAN_VALUES.get(following, 0)
+        total += -ROMAN_VALUES[letter] if is_subtracted else ROMAN_VALUES[letter]
+    return total

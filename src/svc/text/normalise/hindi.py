@@ -2,8 +2,8 @@
 
 from typing import ClassVar
 
-from svc.text.normalise.addresses import Signs
 from svc.text.normalise.grammar import Currency, Grammar, Noun
+from svc.text.normalise.urls import Signs
 
 # Up to a hundred every number has a name of its own.
 SMALL = (

@@ -2,8 +2,8 @@
 
 from typing import ClassVar
 
-from svc.text.normalise.addresses import Signs
 from svc.text.normalise.grammar import Currency, Grammar, Noun
+from svc.text.normalise.urls import Signs
 
 DIGITS = "零一二三四五六七八九"
 SPOKEN_DIGITS = ("ゼロ", "イチ", "ニ", "サン", "ヨン", "ゴ", "ロク", "ナナ", "ハチ", "キュウ")

@@ -3,9 +3,9 @@
 import re
 from typing import ClassVar
 
-from svc.text.normalise.addresses import Signs
 from svc.text.normalise.grammar import Currency, Grammar, Noun
 from svc.text.normalise.rules import Rule, rule
+from svc.text.normalise.urls import Signs
 
 DIGITS = "零一二三四五六七八九"
 PLACES = ("", "十", "百", "千")

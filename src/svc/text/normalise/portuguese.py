@@ -3,10 +3,9 @@
 import re
 from typing import ClassVar
 
-from svc.text.normalise import roman
-from svc.text.normalise.addresses import Signs
-from svc.text.normalise.grammar import Currency, Grammar, Noun
+from svc.text.normalise.grammar import Currency, Grammar, Noun, roman_value
 from svc.text.normalise.rules import Rule, rule
+from svc.text.normalise.urls import Signs
 
 SMALL = (
     "zero", "um", "dois", "três", "quatro", "cinco", "seis", "sete", "oito", "nove", "dez", "onze", "doze",
@@ -134,7 +133,7 @@ class Portuguese(Grammar):
         """Centuries are counted in Roman numerals."""
 
         def century(match: re.Match[str]) -> str | None:
-            number = roman.value(match["numeral"])
+            number = roman_value(match["numeral"])
             return self.cardinal(number) if number else None
 
         return [rule(r"(?<=\b[Ss]éculo )(?P<numeral>[IVX]++)\b", century)]

@@ -19,7 +19,7 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
-class Rewrite:
+class Span:
     """`spoken` stands for the characters `start:end`."""
 
     start: int
@@ -46,9 +46,9 @@ def any_of(words: Iterable[str]) -> str:
     return "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
 
 
-def rewrite(text: str, rules: Sequence[Rule]) -> list[Rewrite]:
+def rewrite(text: str, rules: Sequence[Rule]) -> list[Span]:
     """Read the text from left to right: the rule whose match begins first wins, then the one listed first."""
-    rewrites: list[Rewrite] = []
+    rewrites: list[Span] = []
     upcoming = [each.pattern.search(text) for each in rules]
     position = 0
     while True:
@@ -61,7 +61,7 @@ def rewrite(text: str, rules: Sequence[Rule]) -> list[Rewrite]:
         if spoken is None:
             upcoming[first] = _search(rules[first], text, match.start() + 1)
             continue
-        rewrites.append(Rewrite(match.start(), match.end(), _with_full_stop(match, spoken)))
+        rewrites.append(Span(match.start(), match.end(), _with_full_stop(match, spoken)))
         position = match.end()
         for index, other in enumerate(upcoming):
             if other is not None and other.start() < position:

@@ -3,10 +3,9 @@
 import re
 from typing import ClassVar
 
-from svc.text.normalise import roman
-from svc.text.normalise.addresses import Signs
-from svc.text.normalise.grammar import Currency, Grammar, Noun
+from svc.text.normalise.grammar import Currency, Grammar, Noun, roman_value
 from svc.text.normalise.rules import Rule, rule
+from svc.text.normalise.urls import Signs
 
 SMALL = (
     "cero", "uno", "dos", "tres", "cuatro", "cinco", "seis", "siete", "ocho", "nueve", "diez", "once", "doce",
@@ -142,7 +141,7 @@ class Spanish(Grammar):
         """Centuries are counted in Roman numerals; before a noun, two ordinals are cut short."""
 
         def century(match: re.Match[str]) -> str | None:
-            number = roman.value(match["numeral"])
+            number = roman_value(match["numeral"])
             return self.cardinal(number) if number else None
 
         return [

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from svc.text.normalise.english.numbers import NUMBER, NUMBER_START, Numbers
+from svc.text.normalise.english.numbers import MAGNITUDES, NUMBER, NUMBER_START, Numbers
 from svc.text.normalise.english.units import UNITS, is_adjective
 from svc.text.normalise.rules import Rule, any_of, rule
 
@@ -60,12 +60,6 @@ CODES = {
     "BTC": VOCABULARY["₿"],
 }
 CURRENCIES = VOCABULARY | CODES
-
-MAGNITUDES = {
-    "k": "thousand", "thousand": "thousand", "m": "million", "mm": "million", "mn": "million",
-    "mio": "million", "million": "million", "b": "billion", "bn": "billion", "billion": "billion",
-    "t": "trillion", "tn": "trillion", "trillion": "trillion",
-}  # fmt: skip
 
 _MAGNITUDE = r"(?:(?P<magnitude>[kKmMbBtT]|[mM][nNmM]|[bBtT][nN])|[ -]?(?P<word>thousand|million|billion|trillion))?"
 _PER = r"(?:/(?P<per>[a-z]{1,20})\b(?:\.(?=[ ][^A-Z]))?)?"

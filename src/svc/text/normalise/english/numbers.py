@@ -1,6 +1,10 @@
 """English number words."""
 
+import re
 from dataclasses import dataclass
+
+from svc.text.normalise.grammar import roman_value
+from svc.text.normalise.rules import Rule, after, rule
 
 SMALL = (
     "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
@@ -14,6 +18,12 @@ SCALES = (
 IRREGULAR_ORDINALS = {
     "one": "first", "two": "second", "three": "third", "five": "fifth", "eight": "eighth", "nine": "ninth",
     "twelve": "twelfth",
+}  # fmt: skip
+
+MAGNITUDES = {
+    "k": "thousand", "thousand": "thousand", "m": "million", "mm": "million", "mn": "million",
+    "mio": "million", "million": "million", "b": "billion", "bn": "billion", "billion": "billion",
+    "t": "trillion", "tn": "trillion", "trillion": "trillion",
 }  # fmt: skip
 
 # Longer numbers have no name that anybody knows: they are read digit by digit.
@@ -111,3 +121,109 @@ class Numbers:
             tail = TENS[tens] + (f"-{SMALL[ones]}" if ones else "")
         link = " and " if self.british and words and tail else " "
         return (words + link + tail).strip()
+
+
+# The numbers of these are said in twos: "Boeing seven forty-seven", "room one oh one".
+NAMED_BY_NUMBER = (
+    "AA", "Airbus", "Apartment", "Area", "Boeing", "Bus", "GTX", "RTX", "UA", "Flight", "flight", "Highway",
+    "highway", "Interstate", "Porsche", "Route", "route", "Room", "room", "Suite", "Unit",
+)  # fmt: skip
+
+# After the name of one of these, a number before it is that of a house: "twelve fifty Oak Street".
+STREETS = (
+    "St|Street|Ave|Avenue|Rd|Road|Blvd|Boulevard|Dr|Drive|Ln|Lane|Ct|Court|Way|Place|Pl|Square|Highway|Hwy|Parkway"
+)
+
+SIGNS = {"-": "minus ", "+": "plus ", "~": "about ", "#": "number "}
+
+
+def rules(numbers: Numbers) -> list[Rule]:
+    def ordinal(match: re.Match[str]) -> str | None:
+        digits = match["number"].replace(",", "")
+        return numbers.ordinal(int(digits)) if len(digits) <= MOST_DIGITS else None
+
+    def ordinal_range(match: re.Match[str]) -> str:
+        return f"{numbers.ordinal(int(match['low']))} to {numbers.ordinal(int(match['high']))}"
+
+    def code(match: re.Match[str]) -> str:
+        return numbers.code(match["number"])
+
+    def number_range(match: re.Match[str]) -> str:
+        return f"{numbers.number(match['low'])} to {numbers.number(match['high'])}"
+
+    def counted(match: re.Match[str]) -> str:
+        return f"{numbers.number(match['number'])} {MAGNITUDES[match['magnitude'].lower()]}"
+
+    def times(match: re.Match[str]) -> str:
+        return f"{numbers.number(match['number'])} times"
+
+    def number(match: re.Match[str]) -> str:
+        return SIGNS.get(match["sign"] or "", "") + numbers.number(match["number"])
+
+    def plus(match: re.Match[str]) -> str:
+        return f"{numbers.number(match['number'])} plus"
+
+    return [
+        rule(
+            rf"{NUMBER_START}(?P<low>\d{{1,4}})(?:st|nd|rd|th)[-–](?P<high>\d{{1,4}})(?:st|nd|rd|th)\b", ordinal_range
+        ),
+        rule(rf"{NUMBER_START}(?P<number>\d{{1,3}}(?:,\d{{3}})+|\d+)(?:st|nd|rd|th)\b", ordinal, re.IGNORECASE),
+        rule(
+            rf"{after(*NAMED_BY_NUMBER)}(?P<number>\d{{3,4}})(?![\d.,]\d|\d)(?![^\W_])",
+            code,
+        ),
+        rule(
+            rf"{NUMBER_START}(?P<low>{NUMBER})(?:[-–—]|[ ][–—][ ])(?P<high>{NUMBER})(?![\d-])(?![^\W_])", number_range
+        ),
+        rule(
+            rf"{NUMBER_START}(?P<number>\d{{3,4}})(?=[ ](?:[NSEW]\.?[ ])?(?:[A-Z][\w']+[ ]){{1,3}}(?:{STREETS})\b)",
+            code,
+        ),
+        rule(rf"{NUMBER_START}(?P<number>{NUMBER})(?P<magnitude>M|bn|mn|(?<=\.\d)B)(?![^\W_])", counted),
+        rule(rf"{NUMBER_START}(?P<number>{NUMBER})[xX](?![^\W_]|[ ]?[-+=*/^×)])", times),
+        rule(rf"{NUMBER_START}(?P<number>{NUMBER})\+(?![^\s.,;:!?)])", plus),
+        rule(rf"(?:(?<![\w.)°%/])(?P<sign>[-+~#])[ ]?)?{NUMBER_START}(?P<number>{NUMBER})(?![^\W\d_])", number),
+        rule(r"(?<![\w.])(?P<sign>-)?(?P<number>\.\d+)(?![^\W_])", number),
+        rule(r"(?P<number>\d+)(?P<sign>(?!))?", lambda match: f"{numbers.whole(match['number'])} "),
+    ]
+
+
+# "Henry VIII" is Henry the eighth.
+MONARCHS = frozenset({
+    "Albert", "Alexander", "Alfonso", "Anne", "Benedict", "Carlos", "Catherine", "Charles", "Christian",
+    "Clement", "Constantine", "Edward", "Elizabeth", "Felipe", "Ferdinand", "Francis", "Frederick",
+    "George", "Gregory", "Gustav", "Harald", "Henri", "Henry", "Innocent", "Isabella", "Ivan", "James",
+    "John", "Julius", "Leo", "Leopold", "Louis", "Ludwig", "Margaret", "Mary", "Maximilian", "Mehmed",
+    "Napoleon", "Nicholas", "Olaf", "Otto", "Paul", "Pedro", "Peter", "Philip", "Pius", "Ptolemy",
+    "Rameses", "Ramesses", "Richard", "Robert", "Stephen", "Sixtus", "Urban", "Victor", "Emmanuel",
+    "Wilhelm", "William",
+})  # fmt: skip
+
+# "Chapter IV" is chapter four, and here even I, V, X, L and C are numbers.
+NUMBERED = frozenset({
+    "Act", "act", "Apollo", "Appendix", "Article", "article", "Book", "book", "Bowl", "Chapter", "chapter",
+    "Class", "Division", "Episode", "episode", "Figure", "Grade", "Level", "Number", "Page", "Part",
+    "part", "Phase", "phase", "Saturn", "Scene", "scene", "Section", "section", "Stage", "stage", "Table",
+    "Title", "Type", "type", "Unit", "Volume", "volume", "War",
+})  # fmt: skip
+
+_WORD_BEFORE = re.compile(r"(?P<word>[A-Za-z]+)[ ]\Z")
+_AFTER_FIRST = re.compile(r"[ ](?:of|was|ruled|reigned)\b|[,.;:)]|$")  # "George I was", but "George, I think"
+
+
+def roman_rules(numbers: Numbers) -> list[Rule]:
+    def read(match: re.Match[str]) -> str | None:
+        numeral, number = match["numeral"], roman_value(match["numeral"])
+        found = _WORD_BEFORE.search(match.string, max(0, match.start() - 30), match.start())
+        if not number or not found:
+            return None
+        word = found["word"]
+        if word in NUMBERED:
+            return numbers.cardinal(number) if numeral not in ("L", "C") else None
+        if word in MONARCHS and set(numeral) <= set("IVX"):
+            reigns = numeral != "I" or _AFTER_FIRST.match(match.string, match.end())
+            return f"the {numbers.ordinal(number)}" if reigns else None
+        is_sequel = len(numeral) > 1 and set(numeral) <= set("IVX") and word[0].isupper()
+        return numbers.cardinal(number) if is_sequel else None
+
+    return [rule(r"(?<=[^\W_][ ])(?P<numeral>[IVXLC]++)(?![^\W_]|[-&.][^\W_]|'[^\Ws])", read)]

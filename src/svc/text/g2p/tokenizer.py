@@ -4,8 +4,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from unicodedata import category
 
-from svc.text.spans import Token
-
 # Every mark that is written, and the one of Kokoro's marks that it sounds like.
 MARKS: dict[str, str] = {
     **{mark: mark for mark in ';:,.!?—…"()“”'},
@@ -27,6 +25,19 @@ APOSTROPHES = frozenset("'’ʼ＇")
 SPOKEN_SYMBOLS = frozenset("&@%+=#$€£¥°×÷<>*")
 # Longer words are cut, so that no token outgrows what the engine takes at once.
 LONGEST_WORD = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """One word or mark of spoken text, the characters `start:end` of it, with its sound.
+
+    `phonemes` is in the alphabet that Kokoro was trained on. `space` says that a space follows.
+    """
+
+    start: int
+    end: int
+    phonemes: str
+    space: bool
 
 
 @dataclass(frozen=True, slots=True)

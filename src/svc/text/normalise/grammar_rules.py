@@ -2,7 +2,7 @@
 
 import re
 
-from svc.text.normalise import addresses, typography
+from svc.text.normalise import typography, urls
 from svc.text.normalise.grammar import Grammar
 from svc.text.normalise.rules import Rule, any_of, rule
 
@@ -13,7 +13,7 @@ def rules(grammar: Grammar) -> tuple[Rule, ...]:
     """All rules of a language, in the order in which they are asked."""
     return (
         *typography.BLOCKS,
-        *addresses.rules(grammar.signs, grammar.whole),
+        *urls.rules(grammar.signs, grammar.whole),
         *grammar.extra_rules(),
         *_dates(grammar),
         *_clock(grammar),

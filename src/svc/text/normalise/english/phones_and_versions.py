@@ -2,7 +2,7 @@
 
 import re
 
-from svc.text.normalise.english.numbers import Numbers
+from svc.text.normalise.english.numbers import NUMBER_START, Numbers
 from svc.text.normalise.rules import Rule, after, rule
 
 _GROUP = re.compile(r"\+|\d+|[A-Z]+")
@@ -27,7 +27,7 @@ LINKS = ("", ":", " is", " is:", " number", " number:", " number is")
 DIALLED = ("Call", "call", "dial", "Dial", "Text", "text")
 
 
-def rules(numbers: Numbers) -> list[Rule]:
+def phone_rules(numbers: Numbers) -> list[Rule]:
     def digits(match: re.Match[str]) -> str:
         return numbers.digits(match[0])
 
@@ -60,3 +60,24 @@ def _say(group: str, numbers: Numbers) -> str:
     if group.isdecimal():
         return numbers.digits(group)
     return group.capitalize() if len(group) > 3 else " ".join(group)
+
+
+# "Python 3.11" is no decimal: three point eleven.
+VERSIONED = (
+    "Android", "Chrome", "Debian", "Django", "Fedora", "Firefox", "Go", "Java", "Linux", "Node", "PHP",
+    "Postgres", "PostgreSQL", "Python", "Ruby", "Rust", "Safari", "TypeScript", "Ubuntu", "Version", "iOS",
+    "macOS", "release", "version",
+)  # fmt: skip
+
+
+def version_rules(numbers: Numbers) -> list[Rule]:
+    def version(match: re.Match[str]) -> str:
+        parts = match["version"].split(".")
+        sign = " dot " if len(parts) == 4 else " point "  # four parts are an address
+        return ("version " if match["v"] else "") + sign.join(numbers.whole(part) for part in parts)
+
+    return [
+        rule(r"(?<![^\W_])(?P<v>v)\.?[ ]?(?P<version>\d{1,5}(?:\.\d{1,5}){0,5})(?![^\W_]|\.\d)", version),
+        rule(rf"{NUMBER_START}(?P<v>(?!))?(?P<version>\d{{1,5}}(?:\.\d{{1,5}}){{2,5}})(?!\d|\.\d)", version),
+        rule(rf"{after(*VERSIONED)}(?P<v>(?!))?(?P<version>\d{{1,3}}\.\d{{1,2}})(?!\d|\.\d)", version),
+    ]
