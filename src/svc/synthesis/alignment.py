@@ -58,7 +58,7 @@ def progress(phrase: Phrase, timings: Sequence[Timing], since: float) -> Progres
     place = position = 0
     for word, following in zip(phrase.words, nexts, strict=False):
         sounds = [times[index] for index in range(place, place + len(word.phonemes)) if index in times]
-        place += len(word.sound)
+        place += len(word.spaced_phonemes)
         if sounds:
             words.append(TimedWord(word, since + sounds[0].start, since + sounds[-1].end))
             position = following

@@ -1,4 +1,4 @@
-"""The languages that the engine speaks, how a caller names them, and which one a text is in."""
+"""The languages that the engine speaks, how callers name them, and the scripts that texts are written in."""
 
 import re
 from bisect import bisect_right
@@ -27,13 +27,13 @@ class Language(StrEnum):
 
     @property
     def locale(self) -> str:
-        """With its region, as a BCP 47 tag: `en-US`, `hi-IN`."""
+        """A BCP 47 tag with the region: `en-US`, `hi-IN`."""
         language, _, region = self.value.partition("-")
-        return f"{language}-{(region or _HOME[language]).upper()}"
+        return f"{language}-{(region or _DEFAULT_REGIONS[language]).upper()}"
 
     @classmethod
     def parse(cls, code: str, base: "Language | None" = None) -> "Language | None":
-        """The language that a code or name means, or None; a bare "en" keeps the English of `base`."""
+        """The language that a code or name stands for, or None; "en" without a region is the English of `base`."""
         name, *regions = re.split(r"[-_]", code.strip().lower())
         language = _NAMES.get(name)
         if language is None or not language.english:
@@ -43,8 +43,8 @@ class Language(StrEnum):
         return cls.ENGLISH_GB if _BRITISH_REGIONS.intersection(regions) else cls.ENGLISH_US
 
 
-# Whose accent the voices of a language without a region speak in.
-_HOME = {"es": "es", "fr": "fr", "hi": "in", "it": "it", "ja": "jp", "zh": "cn"}
+# The accent of the voices of a language whose code has no region.
+_DEFAULT_REGIONS = {"es": "es", "fr": "fr", "hi": "in", "it": "it", "ja": "jp", "zh": "cn"}
 
 _NAMES = {
     **dict.fromkeys(("en", "eng", "english"), Language.ENGLISH_US),
@@ -56,12 +56,12 @@ _NAMES = {
     **dict.fromkeys(("pt", "por", "portuguese", "português"), Language.PORTUGUESE_BR),
     **dict.fromkeys(("zh", "zho", "chi", "cmn", "cn", "chinese", "mandarin"), Language.MANDARIN),
 }
-# Where English is nearer to British than to American.
+# Regions whose English is closer to British than to American.
 _BRITISH_REGIONS = {"gb", "uk", "ie", "au", "nz", "za", "in", "sg", "hk", "ng", "ke"}
 
 
 class Script(Enum):
-    """A writing system. `COMMON` is what every system shares: spaces, digits, marks, symbols."""
+    """A writing system. `COMMON` is what all of them use: spaces, digits, punctuation, symbols."""
 
     COMMON = auto()
     LATIN = auto()
@@ -89,7 +89,7 @@ class Script(Enum):
     HAN = auto()
 
 
-# First and last code point, in order.
+# First and last code point, sorted.
 _BLOCKS: tuple[tuple[int, int, Script], ...] = (
     (0x0041, 0x005A, Script.LATIN),
     (0x0061, 0x007A, Script.LATIN),
@@ -151,8 +151,8 @@ _BLOCKS: tuple[tuple[int, int, Script], ...] = (
 _STARTS = [first for first, _, _ in _BLOCKS]
 
 
-def script_of(character: str) -> Script:
-    """The writing system that one character belongs to."""
+def find_script(character: str) -> Script:
+    """The script that a character belongs to."""
     point = ord(character)
     block = bisect_right(_STARTS, point) - 1
     if block >= 0 and point <= _BLOCKS[block][1]:

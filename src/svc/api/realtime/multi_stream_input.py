@@ -13,7 +13,7 @@ from svc.api.realtime.session import Session, SessionDependencies, SocketClose, 
 from svc.auth.principal import Principal
 from svc.auth.verifier import Verifier
 from svc.errors import InternalError, InvalidMessage, SvcError, TooManyContexts
-from svc.text.split import surely_ends
+from svc.text.split import ends_sentence
 
 log = logging.getLogger(__name__)
 
@@ -66,7 +66,7 @@ class MultiStreamInput(Session):
 
     def _write(self, context: Context, text: str) -> None:
         """Some clients send whole sentences with no space between them."""
-        complete = surely_ends(text)
+        complete = ends_sentence(text)
         separator = " " if complete and not text[-1].isspace() else ""
         context.write(text + separator, complete and self._parameters.auto_mode)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 from svc.memory import trim_malloc
 from svc.text.g2p.ipa import within
 from svc.text.g2p.tokenizer import Token
-from svc.text.language import Language, Script, script_of
+from svc.text.language import Language, Script, find_script
 
 if TYPE_CHECKING:
     from svc.text.g2p.tagger import Tagger
@@ -126,7 +126,7 @@ class Run:
 
 def runs(text: str, language: Language) -> list[Run]:
     """The whole of `text` in runs; what all scripts share stays with the run before it."""
-    scripts = [script_of(character) for character in text]
+    scripts = [find_script(character) for character in text]
     readers = _readers(set(scripts), language)
     found: list[Run] = []
     reader, start = None, 0
