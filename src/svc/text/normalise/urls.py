@@ -1,15 +1,15 @@
-"""Web and mail addresses, file names, handles and hashtags."""
+"""URLs, e-mail addresses, file names and paths, handles and hashtags."""
 
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from svc.text.normalise.rules import Rule, rule
+from svc.text.normalise.rules import Rule
 
 
 @dataclass(frozen=True, slots=True)
-class Signs:
-    """What the signs in an address are called."""
+class SignNames:
+    """What a language calls the signs in an address; `spell` spells letters."""
 
     at: str
     dot: str
@@ -23,14 +23,14 @@ class Signs:
     colon: str
     spell: Callable[[str], str]
 
-    def name(self, sign: str) -> str:
+    def find(self, sign: str) -> str:
         return {
             "@": self.at, ".": self.dot, "/": self.slash, "-": self.hyphen, "_": self.underscore,
             "#": self.hashtag, "=": self.equals, "?": self.question, "&": self.ampersand, ":": self.colon,
         }.get(sign, "")  # fmt: skip
 
 
-# Words of addresses that their letters do not give away: None is spelt.
+# Parts of addresses with an irregular spoken form; None is spelt letter by letter.
 LABELS = {
     "edu": None, "io": None, "ai": None, "us": None, "id": None, "exe": None, "api": None, "faq": None,
     "url": None, "gov": "gov", "txt": "text", "jpg": "JPEG", "yml": "yaml", "usr": "user", "etc": "etsy",
@@ -47,47 +47,47 @@ EXTENSIONS = (
     "iso|dmg|apk|onnx|bin|lock"
 )
 
-_PIECE = re.compile(r"\d+|[^\W\d_]+|[^\w\s]|_")
+_PART = re.compile(r"\d+|[^\W\d_]+|[^\w\s]|_")
 _VOWEL = re.compile(r"[aeiouyàâäáãéèêëíìîïóòôöõúùûüæœ]", re.IGNORECASE)
-_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_CAMEL_CASE = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
-def rules(signs: Signs, whole: Callable[[str], str]) -> list[Rule]:
-    """The rules, given how a language names the signs and how it reads a run of digits."""
+def build_rules(signs: SignNames, say_integer: Callable[[str], str]) -> list[Rule]:
+    """The rules, given the names of the signs and the number words of a language."""
 
-    def word(piece: str) -> str:
-        if piece.isdecimal():
-            return whole(piece)
-        if not piece[0].isalpha():
-            return signs.name(piece)
-        label = LABELS.get(piece.lower(), piece if sayable(piece) else None)
-        return label or signs.spell(piece.upper())
+    def say_part(part: str) -> str:
+        if part.isdecimal():
+            return say_integer(part)
+        if not part[0].isalpha():
+            return signs.find(part)
+        label = LABELS.get(part.lower(), part if is_pronounceable(part) else None)
+        return label or signs.spell(part.upper())
 
-    def sayable(piece: str) -> bool:
-        return not piece.isascii() or (len(piece) > 2 and bool(_VOWEL.search(piece)))
+    def is_pronounceable(part: str) -> bool:
+        return not part.isascii() or (len(part) > 2 and bool(_VOWEL.search(part)))
 
-    def spell(address: str) -> str:
-        return " ".join(filter(None, (word(piece) for piece in _PIECE.findall(address))))
+    def say_parts(address: str) -> str:
+        return " ".join(filter(None, (say_part(part) for part in _PART.findall(address))))
 
-    def address(match: re.Match[str]) -> str:
-        return spell(match["address"].rstrip("/"))
+    def say_address(match: re.Match[str]) -> str:
+        return say_parts(match["address"].rstrip("/"))
 
-    def hashtag(match: re.Match[str]) -> str:
-        return f"{signs.hashtag} {spell(_HUMP.sub(' ', match['tag'].replace('_', ' ')))}"
+    def say_hashtag(match: re.Match[str]) -> str:
+        return f"{signs.hashtag} {say_parts(_CAMEL_CASE.sub(' ', match['tag'].replace('_', ' ')))}"
 
-    def handle(match: re.Match[str]) -> str:
-        return f"{signs.at} {spell(match['handle'])}"
+    def say_handle(match: re.Match[str]) -> str:
+        return f"{signs.at} {say_parts(match['handle'])}"
 
     before = r"(?<![A-Za-z0-9_.@-])"
     path = r"[A-Za-z0-9/?#=&%+.,:;~!$@_-]{0,1000}(?<![.,;:!?])"
     domain = rf"(?:[A-Za-z0-9][A-Za-z0-9-]{{0,62}}\.){{1,5}}(?:{TOP_LEVELS})(?![A-Za-z0-9_-])"
     return [
-        rule(rf"\b(?:https?|ftp)://(?P<address>{path})", address),
-        rule(r"\bmailto:", ""),
-        rule(r"(?<![\w.+-])(?P<address>[\w.+-]{1,64}+@[\w-]{1,63}+(?:\.[\w-]{1,63})++)", address),
-        rule(rf"{before}(?P<address>{domain}(?:[/?:]{path})?)", address),
-        rule(rf"{before}(?P<address>[\w-]{{1,100}}(?:\.[\w-]{{1,40}}){{0,3}}\.(?:{EXTENSIONS}))(?!\w)", address),
-        rule(r"(?<![\w/])(?P<address>~?(?:/[\w.-]{1,100}){2,20}/?)(?<!\.)", address),
-        rule(r"(?<![\w#&])#(?P<tag>[^\W\d]\w{0,100})", hashtag),
-        rule(r"(?<![\w@.])@(?P<handle>\w{1,50}(?:\.\w{1,50})*)", handle),
+        Rule(rf"\b(?:https?|ftp)://(?P<address>{path})", say_address),
+        Rule(r"\bmailto:", ""),
+        Rule(r"(?<![\w.+-])(?P<address>[\w.+-]{1,64}+@[\w-]{1,63}+(?:\.[\w-]{1,63})++)", say_address),
+        Rule(rf"{before}(?P<address>{domain}(?:[/?:]{path})?)", say_address),
+        Rule(rf"{before}(?P<address>[\w-]{{1,100}}(?:\.[\w-]{{1,40}}){{0,3}}\.(?:{EXTENSIONS}))(?!\w)", say_address),
+        Rule(r"(?<![\w/])(?P<address>~?(?:/[\w.-]{1,100}){2,20}/?)(?<!\.)", say_address),
+        Rule(r"(?<![\w#&])#(?P<tag>[^\W\d]\w{0,100})", say_hashtag),
+        Rule(r"(?<![\w@.])@(?P<handle>\w{1,50}(?:\.\w{1,50})*)", say_handle),
     ]

@@ -1,4 +1,4 @@
-"""All rules of English, in the order in which they are asked."""
+"""English normalisation: all rules, in order of precedence."""
 
 from svc.text.normalise import typography, urls
 from svc.text.normalise.english import (
@@ -11,43 +11,43 @@ from svc.text.normalise.english import (
     units,
 )
 from svc.text.normalise.english.numbers import Numbers
-from svc.text.normalise.rules import Rule, rule
-from svc.text.normalise.urls import Signs
+from svc.text.normalise.rules import Rule
+from svc.text.normalise.urls import SignNames
 
 _VOWELS = frozenset("AEIOUY")
 
 
 def _spell(letters: str) -> str:
-    """Letters in a form that pronunciation spells: vowels might make a word of them, points do not."""
+    """Letters in a form that G2P spells: with full stops if there is a vowel, as they might be a word."""
     return ".".join(letters) if _VOWELS.intersection(letters) else letters
 
 
-SIGNS = Signs(
+SIGNS = SignNames(
     at="at", dot="dot", slash="slash", hyphen="dash", underscore="underscore", hashtag="hashtag",
     equals="equals", question="question mark", ampersand="and", colon="colon", spell=_spell,
 )  # fmt: skip
 
 
-def rules(*, british: bool) -> tuple[Rule, ...]:
+def build_rules(*, british: bool) -> tuple[Rule, ...]:
     speller = Numbers(british)
     return (
         *typography.BLOCKS,
-        *urls.rules(SIGNS, speller.whole),
-        *dates_and_times.date_rules(speller),
-        *phones_and_versions.phone_rules(speller),
-        *dates_and_times.time_rules(speller),
-        *money.rules(speller),
+        *urls.build_rules(SIGNS, speller.integer),
+        *dates_and_times.build_date_rules(speller),
+        *phones_and_versions.build_phone_rules(speller),
+        *dates_and_times.build_time_rules(speller),
+        *money.build_rules(speller),
         *abbreviations.RULES,
-        *units.rules(speller),
-        *mathematics.rules(speller),
-        *phones_and_versions.version_rules(speller),
-        *abbreviations.letter_rules(speller),
-        *numbers.roman_rules(speller),
-        *numbers.rules(speller),
-        rule(r"(?<![^\W_])<3(?!\d)", "heart"),
-        rule(r"[ ]*&[ ]*", " and "),
-        rule(r"(?<=[^\W\d_])/(?=[^\W_])", " "),
-        rule(r"@", " at "),
-        rule(r"%", " percent"),
+        *units.build_rules(speller),
+        *mathematics.build_rules(speller),
+        *phones_and_versions.build_version_rules(speller),
+        *abbreviations.build_letter_rules(speller),
+        *numbers.build_roman_rules(speller),
+        *numbers.build_rules(speller),
+        Rule(r"(?<![^\W_])<3(?!\d)", "heart"),
+        Rule(r"[ ]*&[ ]*", " and "),
+        Rule(r"(?<=[^\W\d_])/(?=[^\W_])", " "),
+        Rule(r"@", " at "),
+        Rule(r"%", " percent"),
         *typography.MARKS,
     )
