@@ -58,9 +58,7 @@ class Phrase:
     def phonemes(self) -> str:
         phonemes = _join(self.words)
         if phonemes and not self.after and not _MARKS.intersection(phonemes.rstrip('"”) ')[-1:]):
-            return (
-                phonemes.rstrip() + self.ending
-            )  # without a mark the voice breaks off in the middle of its intonation
+            return phonemes.rstrip() + self.ending  # without a mark the voice stops abruptly
         return phonemes
 
 
