@@ -1,3 +1,5 @@
+"""Phonemes of each language: tables of words in context, token positions, and text that must not break it."""
+
 import random
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -7,29 +9,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from svc.text.g2p import Phonemizer, from_ipa
-from svc.text.g2p.aligned import align
+from svc.text.g2p.espeak import align
+from svc.text.g2p.tokenizer import PhonemeToken
 from svc.text.g2p.vocabulary import VOCABULARY
 from svc.text.language import Language
-from svc.text.spans import Token
 
-# OpenJTalk asks Sudachi, in its old way, for the reading of a character that it does not know.
+# For a character that it does not know, OpenJTalk calls Sudachi through a deprecated function.
 pytestmark = pytest.mark.filterwarnings("ignore:Dictionary.create:DeprecationWarning")
 
-# Differences that no listener hears, or that are a matter of notation.
+# Differences that are inaudible, or only a matter of notation.
 FOLDED = str.maketrans({"ˌ": None, "ᵊ": "ə", "T": "t", "ɾ": "t", "ᵻ": "ɪ", " ": None})
 
 
-@pytest.fixture(scope="module")
-def phonemizer() -> Phonemizer:
-    return Phonemizer()
-
-
-def spoken(tokens: list[Token]) -> str:
+def join(tokens: list[PhonemeToken]) -> str:
     return "".join(token.phonemes + (" " if token.space else "") for token in tokens)
 
 
-def check(text: str, tokens: list[Token]) -> None:
-    """What every reading must keep to: places in order, and only symbols that the model knows."""
+def check_tokens(text: str, tokens: list[PhonemeToken]) -> None:
+    """Positions are in order, and all symbols are in the vocabulary."""
     end = 0
     for token in tokens:
         assert end <= token.start < token.end <= len(text)
@@ -39,17 +36,17 @@ def check(text: str, tokens: list[Token]) -> None:
 
 
 def score(phonemizer: Phonemizer, name: str) -> tuple[int, list[str]]:
-    """How many rows of a table (a word in brackets, its sound) there are, and those that are read otherwise."""
+    """The number of rows of a table (a sentence with a word in brackets, its phonemes), and the wrong ones."""
     rows = Path(__file__).with_name(name).read_text(encoding="utf-8").splitlines()
     wrong = []
     for row in rows:
-        sentence, sounds = row.split("\t")
+        sentence, expected = row.split("\t")
         start, end = sentence.index("["), sentence.index("]") - 1
         text = sentence.replace("[", "").replace("]", "")
         tokens = phonemizer(text, Language.ENGLISH_US)
         found = "".join(token.phonemes for token in tokens if token.start < end and token.end > start)
-        if found.translate(FOLDED) not in [sound.translate(FOLDED) for sound in sounds.split("|")]:
-            wrong.append(f"{sentence} {found}, not {sounds}")
+        if found.translate(FOLDED) not in [variant.translate(FOLDED) for variant in expected.split("|")]:
+            wrong.append(f"{sentence} {found}, not {expected}")
     print(f"{name}: {len(rows) - len(wrong)} of {len(rows)} right")
     return len(rows), wrong
 
@@ -60,7 +57,7 @@ def test_english_words_in_context(phonemizer: Phonemizer) -> None:
     assert not wrong
 
 
-def test_english_words_that_no_rule_was_made_for(phonemizer: Phonemizer) -> None:
+def test_held_out_english_words(phonemizer: Phonemizer) -> None:
     rows, wrong = score(phonemizer, "english_pronunciations_held_out.tsv")
     assert len(wrong) <= 0.08 * rows, wrong
 
@@ -82,10 +79,8 @@ def test_english_words_that_no_rule_was_made_for(phonemizer: Phonemizer) -> None
         ("zh", "我昨天去了图书馆。", "wo↓ ʦwo↗tʰjɛ→n ʨʰy↘ lɤ tʰu↗ʂu→kwa↓n."),
     ],
 )
-def test_each_language_in_the_alphabet_of_the_model(
-    phonemizer: Phonemizer, language: str, text: str, phonemes: str
-) -> None:
-    assert spoken(phonemizer(text, Language(language))) == phonemes
+def test_phonemes_of_each_language(phonemizer: Phonemizer, language: str, text: str, phonemes: str) -> None:
+    assert join(phonemizer(text, Language(language))) == phonemes
 
 
 @pytest.mark.parametrize(
@@ -103,42 +98,42 @@ def test_each_language_in_the_alphabet_of_the_model(
 )
 def test_tokens_are_the_words_of_the_text(phonemizer: Phonemizer, language: str, text: str, words: list[str]) -> None:
     tokens = phonemizer(text, Language(language))
-    check(text, tokens)
+    check_tokens(text, tokens)
     assert [text[token.start : token.end] for token in tokens] == words
 
 
-def test_every_word_of_a_long_french_sentence_has_its_sound(phonemizer: Phonemizer) -> None:
+def test_every_word_of_a_long_french_sentence_has_phonemes(phonemizer: Phonemizer) -> None:
     text = "Il n'y en a pas, mais les petits enfants ont été invités à un grand anniversaire chez eux " * 3
     tokens = phonemizer(text, Language.FRENCH)
     covered = {at for token in tokens for at in range(token.start, token.end)}
     assert all(at in covered for at, character in enumerate(text) if character.isalpha())
 
 
-def test_capitals_are_words_letters_or_shouting(phonemizer: Phonemizer) -> None:
-    def read(text: str) -> str:
-        return spoken(phonemizer(text, Language.ENGLISH_US))
+def test_capitals_are_acronyms_letters_or_emphasis(phonemizer: Phonemizer) -> None:
+    def phonemes_of(text: str) -> str:
+        return join(phonemizer(text, Language.ENGLISH_US))
 
-    assert read("NASA") == "nˈæsə"
-    assert read("The FBI called.").split()[1] == "ˌɛfbˌiˈI"
-    assert read("STOP DOING THAT NOW!").startswith("stˈɑp")
-    assert read("NASA LAUNCHES NEW ROCKET").startswith("nˈæsə lˈɔnʧᵻz")
-    assert read("They told us about the US economy.").split()[2] != read("the US economy").split()[1]
+    assert phonemes_of("NASA") == "nˈæsə"
+    assert phonemes_of("The FBI called.").split()[1] == "ˌɛfbˌiˈI"
+    assert phonemes_of("STOP DOING THAT NOW!").startswith("stˈɑp")
+    assert phonemes_of("NASA LAUNCHES NEW ROCKET").startswith("nˈæsə lˈɔnʧᵻz")
+    assert phonemes_of("They told us about the US economy.").split()[2] != phonemes_of("the US economy").split()[1]
 
 
-def test_regular_endings_have_the_sound_of_their_accent(phonemizer: Phonemizer) -> None:
+def test_regular_endings_follow_the_accent(phonemizer: Phonemizer) -> None:
     words = "GPUs webhooks mentoring seeing voted GitHub's"
-    assert spoken(phonemizer(words, Language.ENGLISH_US)) == ("ʤˌipˌijˈuz wˈɛbhˌʊks mˈɛntˌɔɹɪŋ sˈiɪŋ vˈOTᵻd ɡˈɪthˌʌbz")
-    assert spoken(phonemizer(words, Language.ENGLISH_GB)) == (
+    assert join(phonemizer(words, Language.ENGLISH_US)) == ("ʤˌipˌijˈuz wˈɛbhˌʊks mˈɛntˌɔɹɪŋ sˈiɪŋ vˈOTᵻd ɡˈɪthˌʌbz")
+    assert join(phonemizer(words, Language.ENGLISH_GB)) == (
         "ʤˌiːpˌiːjˈuːz wˈɛbhˌʊks mˈɛntɔːɹɪŋ sˈiːɪŋ vˈQtɪd ɡˈɪthˌʌbz"
     )
 
 
-def test_marks_keep_their_kind(phonemizer: Phonemizer) -> None:
+def test_punctuation_is_kept(phonemizer: Phonemizer) -> None:
     for language in Language:
         for mark in ';:,.!?—…"()“”':
             assert mark in [token.phonemes for token in phonemizer(f"a {mark} a", language)], (language, mark)
-    assert spoken(phonemizer("- one; two -- «three»", Language.ENGLISH_US)) == "wˈʌn; tˈu — “θɹˈi”"
-    assert spoken(phonemizer("好，好。「好」", Language.MANDARIN)) == "xau↓, xau↓. “xau↓”"
+    assert join(phonemizer("- one; two -- «three»", Language.ENGLISH_US)) == "wˈʌn; tˈu — “θɹˈi”"
+    assert join(phonemizer("好，好。「好」", Language.MANDARIN)) == "xau↓, xau↓. “xau↓”"
 
 
 def test_one_phonemizer_serves_many_threads() -> None:
@@ -150,17 +145,17 @@ def test_one_phonemizer_serves_many_threads() -> None:
         assert list(pool.map(lambda text: phonemizer(*text), texts)) == alone
 
 
-def test_a_part_in_another_script_is_read_in_its_own_language(phonemizer: Phonemizer) -> None:
-    def read(text: str, language: Language) -> str:
-        return spoken(phonemizer(text, language))
+def test_a_run_in_another_script_is_phonemized_in_its_own_language(phonemizer: Phonemizer) -> None:
+    def phonemes_of(text: str, language: Language) -> str:
+        return join(phonemizer(text, language))
 
-    assert "toːkʲoː" in read("I love 東京タワー!", Language.ENGLISH_US)
-    assert "pei↓ʨi→ŋ" in read("I love 北京!", Language.ENGLISH_US)
-    assert "həlˈO" in read("彼はhelloと言った。", Language.JAPANESE)
-    assert "həlˈO" in read("他说hello。", Language.MANDARIN)
-    assert read("Привет", Language.ENGLISH_US)
+    assert "toːkʲoː" in phonemes_of("I love 東京タワー!", Language.ENGLISH_US)
+    assert "pei↓ʨi→ŋ" in phonemes_of("I love 北京!", Language.ENGLISH_US)
+    assert "həlˈO" in phonemes_of("彼はhelloと言った。", Language.JAPANESE)
+    assert "həlˈO" in phonemes_of("他说hello。", Language.MANDARIN)
+    assert phonemes_of("Привет", Language.ENGLISH_US)
     for foreign in ("Γειά σου", "שלום", "مرحبا", "안녕하세요", "สวัสดี"):
-        assert read(foreign, Language.FRENCH)
+        assert phonemes_of(foreign, Language.FRENCH)
 
 
 @pytest.mark.parametrize(
@@ -178,11 +173,11 @@ def test_a_part_in_another_script_is_read_in_its_own_language(phonemizer: Phonem
         ("", "en-us", ""),
     ],
 )
-def test_ipa_as_people_write_it(ipa: str, language: str, phonemes: str) -> None:
+def test_ipa_of_phoneme_tags(ipa: str, language: str, phonemes: str) -> None:
     assert from_ipa(ipa, Language(language)) == phonemes
 
 
-def test_words_that_are_joined_and_split_are_aligned() -> None:
+def test_joined_and_split_words_are_aligned() -> None:
     assert align(["il", "i", "a", "pa"], ["ilia", "pa"]) == [((0, 3), (0, 1)), ((3, 4), (1, 2))]
     assert align(["mil", "el"], ["mi", "l", "el"]) == [((0, 1), (0, 2)), ((1, 2), (2, 3))]
 
@@ -212,26 +207,23 @@ HOSTILE = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 @pytest.mark.parametrize("language", Language)
-def test_nothing_that_is_written_breaks_it(phonemizer: Phonemizer, language: Language, name: str) -> None:
+def test_hostile_text_is_phonemized(phonemizer: Phonemizer, language: Language, name: str) -> None:
     tokens = phonemizer(HOSTILE[name], language)
-    check(HOSTILE[name], tokens)
-    # The engine takes 510 at once: no word may be longer.
+    check_tokens(HOSTILE[name], tokens)
+    # The engine takes 510 phonemes at once: no word may be longer.
     assert all(len(token.phonemes) < 300 for token in tokens)
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.text(max_size=80), st.sampled_from(Language))
-def test_any_text_is_read(text: str, language: Language) -> None:
-    check(text, SHARED(text, language))
+def test_any_text_is_phonemized(phonemizer: Phonemizer, text: str, language: Language) -> None:
+    check_tokens(text, phonemizer(text, language))
 
 
-SHARED = Phonemizer()
-
-
-def test_scripts_at_random(phonemizer: Phonemizer) -> None:
+def test_random_mixtures_of_scripts(phonemizer: Phonemizer) -> None:
     letters = "abcé 1.'-ñãअनु ंтпαβשלمر안녕สวัবাதம漢字アん&!"
-    dice = random.Random(7)
+    generator = random.Random(7)
     for _ in range(20):
-        text = "".join(dice.choices(letters, k=dice.choice((5, 30, 120))))
+        text = "".join(generator.choices(letters, k=generator.choice((5, 30, 120))))
         for language in Language:
-            check(text, phonemizer(text, language))
+            check_tokens(text, phonemizer(text, language))

@@ -1,8 +1,11 @@
+"""Language codes, and which language a text is in."""
+
 from pathlib import Path
 
 import pytest
 
-from svc.text.language import Language, recognise
+from svc.text.language import Language
+from svc.text.language_detection import detect_language
 
 TABLE = [
     line.split("\t") for line in Path(__file__).with_name("languages.tsv").read_text(encoding="utf-8").splitlines()
@@ -40,15 +43,15 @@ TABLE = [
         ("nonsense", None),
     ],
 )
-def test_a_code_names_a_language(code: str, language: Language | None) -> None:
+def test_codes_and_names_are_parsed(code: str, language: Language | None) -> None:
     assert Language.parse(code) is language
 
 
-def test_every_language_answers_to_its_own_code() -> None:
+def test_every_language_is_parsed_from_its_own_code() -> None:
     assert [Language.parse(language.value) for language in Language] == list(Language)
 
 
-def test_a_bare_en_keeps_the_english_of_the_voice() -> None:
+def test_en_without_a_region_keeps_the_english_of_the_voice() -> None:
     assert Language.parse("en", Language.ENGLISH_GB) is Language.ENGLISH_GB
     assert Language.parse("en", Language.FRENCH) is Language.ENGLISH_US
     assert Language.parse("en-US", Language.ENGLISH_GB) is Language.ENGLISH_US
@@ -68,19 +71,19 @@ def test_a_bare_en_keeps_the_english_of_the_voice() -> None:
         ("नमस्ते", "en-us", "hi"),
     ],
 )
-def test_a_clear_text_is_recognised(text: str, base: str, language: str) -> None:
-    assert recognise(text, Language(base)) == language
+def test_a_clear_text_is_detected(text: str, base: str, language: str) -> None:
+    assert detect_language(text, Language(base)) == language
 
 
 @pytest.mark.parametrize("text", ["", " ", "Hola", "Déjà vu!", "Los Angeles", "12345", "!!!", "Привет", "\ud800", "😀"])
-def test_what_is_not_clear_stays_with_the_voice(text: str) -> None:
+def test_an_unclear_text_keeps_the_language_of_the_voice(text: str) -> None:
     for base in (Language.ENGLISH_US, Language.ENGLISH_GB):
-        assert recognise(text, base) is base
+        assert detect_language(text, base) is base
 
 
-def test_the_table_is_recognised_and_seldom_switched_in_error() -> None:
-    wrong = [row for row in TABLE if recognise(row[1], Language(row[0])) != row[2]]
-    switched = [row for row in wrong if row[0] == row[2]]
-    print(f"languages: {len(TABLE) - len(wrong)} of {len(TABLE)} right, {len(switched)} switched in error")
+def test_most_of_the_table_is_detected_with_at_most_one_false_switch() -> None:
+    wrong = [row for row in TABLE if detect_language(row[1], Language(row[0])) != row[2]]
+    false_switches = [row for row in wrong if row[0] == row[2]]
+    print(f"languages: {len(TABLE) - len(wrong)} of {len(TABLE)} right, {len(false_switches)} false switches")
     assert len(wrong) <= 0.03 * len(TABLE), wrong
-    assert len(switched) <= 1, switched
+    assert len(false_switches) <= 1, false_switches

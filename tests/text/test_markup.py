@@ -1,10 +1,10 @@
-"""Speech markup in otherwise plain text."""
+"""Speech markup in otherwise plain text: breaks, phonemes, dropped tags, tags that arrive in pieces."""
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from svc.text.markup import LONGEST_BREAK_SECONDS, LONGEST_TAG, Break, Sound, holdback, parse
+from svc.text.markup import LONGEST_BREAK_SECONDS, LONGEST_TAG, Break, Pronunciation, find_holdback, parse
 
 PIECES = st.lists(
     st.one_of(
@@ -27,7 +27,7 @@ PIECES = st.lists(
         ('<prosody rate="slow" pitch="+10%">Slow</prosody> down', "Slow down"),
         ('<say-as interpret-as="date">5/1</say-as>', "5/1"),
         ("<b>bold</b> and <made-up>unknown</made-up>", "bold and unknown"),
-        ("a<!-- never said -->b", "ab"),
+        ("a<!-- comment -->b", "ab"),
         ("<![CDATA[1 < 2 <b>]]>!", "1 < 2 <b>!"),
         ('<?xml version="1.0"?><speak>Hi</speak>', "Hi"),
         ("<p>One</p><p>Two</p>", "One\n\nTwo\n\n"),
@@ -49,7 +49,7 @@ PIECES = st.lists(
         ("", ""),
     ],
 )
-def test_tags_are_dropped_and_text_is_not(text: str, plain: str) -> None:
+def test_tags_are_dropped_and_text_is_kept(text: str, plain: str) -> None:
     assert parse(text).text == plain
 
 
@@ -73,18 +73,18 @@ def test_tags_are_dropped_and_text_is_not(text: str, plain: str) -> None:
     ],
 )
 def test_breaks(tag: str, seconds: float) -> None:
-    marked = parse(f"before {tag}after")
-    assert [each.seconds for each in marked.breaks] == [pytest.approx(seconds)]
-    assert marked.text[: marked.breaks[0].position].strip() == "before"
-    assert marked.text[marked.breaks[0].position :].strip() == "after"
+    parsed = parse(f"before {tag}after")
+    assert [each.seconds for each in parsed.breaks] == [pytest.approx(seconds)]
+    assert parsed.text[: parsed.breaks[0].position].strip() == "before"
+    assert parsed.text[parsed.breaks[0].position :].strip() == "after"
 
 
 @pytest.mark.parametrize("tag", ['<break time="0s"/>', '<break strength="none"/>', '<break time="-3s"/>'])
-def test_a_break_of_no_length_is_none(tag: str) -> None:
+def test_breaks_without_length_are_dropped(tag: str) -> None:
     assert parse(f"a {tag} b").breaks == []
 
 
-def test_breaks_that_words_part_stay_apart() -> None:
+def test_breaks_with_words_between_are_not_merged() -> None:
     assert parse('a <break time="1s"/>b <break time="2s"/>').breaks == [Break(2, 1.0), Break(4, 2.0)]
 
 
@@ -98,10 +98,10 @@ def test_breaks_that_words_part_stay_apart() -> None:
         ('alphabet="ipa" ph="&#x259;"', "ə"),
     ],
 )
-def test_sounds(attributes: str, ipa: str) -> None:
-    marked = parse(f"a <phoneme {attributes}><b>tomato</b></phoneme> b")
-    assert marked.text == "a tomato b"
-    assert marked.sounds == [Sound(2, 8, ipa)]
+def test_phoneme_tags(attributes: str, ipa: str) -> None:
+    parsed = parse(f"a <phoneme {attributes}><b>tomato</b></phoneme> b")
+    assert parsed.text == "a tomato b"
+    assert parsed.pronunciations == [Pronunciation(2, 8, ipa)]
 
 
 @pytest.mark.parametrize(
@@ -115,30 +115,30 @@ def test_sounds(attributes: str, ipa: str) -> None:
         'word<phoneme ph="x"/>',
     ],
 )
-def test_a_sound_needs_a_word_and_phonemes(text: str) -> None:
-    marked = parse(text)
-    assert marked.text == "word"
-    assert marked.sounds == []
+def test_a_phoneme_tag_needs_a_word_and_phonemes(text: str) -> None:
+    parsed = parse(text)
+    assert parsed.text == "word"
+    assert parsed.pronunciations == []
 
 
-def test_origins_lead_back_to_the_callers_text() -> None:
+def test_origins_are_positions_in_the_callers_text() -> None:
     text = '<p>One</p> two<break time="1s"/>three'
-    marked = parse(text)
+    parsed = parse(text)
     for word in ("One", "two", "three"):
-        assert marked.origin(marked.text.index(word)) == text.index(word)
-    assert marked.origin(len(marked.text)) == len(text)
+        assert parsed.origins[parsed.text.index(word)] == text.index(word)
+    assert parsed.origins[-1] == len(text)
 
 
 @given(PIECES)
 @settings(max_examples=400)
-def test_any_text_is_parsed(text: str) -> None:
-    marked = parse(text)
-    assert len(marked.origins) == len(marked.text) + 1
-    assert marked.origins == sorted(marked.origins)
-    kept = [(character, origin) for character, origin in zip(marked.text, marked.origins, strict=False)]
+def test_any_text_can_be_parsed(text: str) -> None:
+    parsed = parse(text)
+    assert len(parsed.origins) == len(parsed.text) + 1
+    assert parsed.origins == sorted(parsed.origins)
+    kept = [(character, origin) for character, origin in zip(parsed.text, parsed.origins, strict=False)]
     assert all(text[origin] == character or character.isspace() for character, origin in kept)
-    assert all(0 <= each.position <= len(marked.text) and 0 < each.seconds <= 10 for each in marked.breaks)
-    assert all(0 <= each.start < each.end <= len(marked.text) for each in marked.sounds)
+    assert all(0 <= each.position <= len(parsed.text) and 0 < each.seconds <= 10 for each in parsed.breaks)
+    assert all(0 <= each.start < each.end <= len(parsed.text) for each in parsed.pronunciations)
 
 
 @pytest.mark.parametrize(
@@ -154,9 +154,9 @@ def test_any_text_is_parsed(text: str) -> None:
     ],
     ids=lambda text: text[:9],
 )
-def test_hostile_markup_is_parsed(text: str) -> None:
-    marked = parse(text)
-    assert len(marked.origins) == len(marked.text) + 1
+def test_hostile_markup_can_be_parsed(text: str) -> None:
+    parsed = parse(text)
+    assert len(parsed.origins) == len(parsed.text) + 1
 
 
 @pytest.mark.parametrize(
@@ -178,10 +178,10 @@ def test_hostile_markup_is_parsed(text: str) -> None:
         ("Hello <b " + "x" * LONGEST_TAG, ""),
     ],
 )
-def test_holdback(text: str, held: str) -> None:
-    assert text[holdback(text) :] == held
+def test_unfinished_tags_are_held_back(text: str, held: str) -> None:
+    assert text[find_holdback(text) :] == held
 
 
 @given(PIECES)
-def test_what_is_held_back_is_short(text: str) -> None:
-    assert len(text) - LONGEST_TAG <= holdback(text) <= len(text)
+def test_no_more_than_one_tag_is_held_back(text: str) -> None:
+    assert len(text) - LONGEST_TAG <= find_holdback(text) <= len(text)

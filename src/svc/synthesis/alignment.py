@@ -4,8 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from svc.engine.protocol import Timing
-from svc.text.phrase import Phrase
-from svc.text.pronunciation import Word
+from svc.text.phrases import Phrase, Word
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +58,7 @@ def align(phrase: Phrase, timings: Sequence[Timing], phrase_start: float) -> Ali
     first = position = 0
     for word, next_start in zip(phrase.words, next_starts, strict=False):
         found = [times[index] for index in range(first, first + len(word.phonemes)) if index in times]
-        first += len(word.sound)
+        first += len(word.spaced_phonemes)
         if found:
             words.append(TimedWord(word, phrase_start + found[0].start, phrase_start + found[-1].end))
             position = next_start

@@ -22,7 +22,7 @@ from svc.synthesis.request import AudioPart, Parts, SpeechChunk, SynthesisReques
 from svc.text.frontend import Frontend
 from svc.text.g2p import Phonemizer
 from svc.text.language import Language
-from svc.text.phrase import Phrase
+from svc.text.phrases import Phrase
 
 # A text without a single word, such as "🙂", still gets audio that a player accepts.
 _EMPTY_SECONDS = 0.3

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from svc.audio.formats import OutputFormat
 from svc.synthesis.pipeline import Pipeline
 from svc.synthesis.request import AudioPart, Parts, SynthesisRequest
-from svc.text.phrase import Phrase
+from svc.text.phrases import Phrase
 
 
 class StreamingSynthesis:

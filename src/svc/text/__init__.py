@@ -1,1 +1,1 @@
-"""From the caller's text to phonemes: markup, sentences, normalisation, language, pronunciation."""
+"""From the caller's text to phonemes: markup, sentences, language detection, normalisation, pronunciation."""

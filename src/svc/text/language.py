@@ -1,10 +1,8 @@
-"""The languages that the engine speaks, how a caller names them, and which one a text is in."""
+"""The languages that the engine speaks, how callers name them, and the scripts that texts are written in."""
 
 import re
-from enum import StrEnum
-
-from svc.text.script import Script, script_of
-from svc.text.stopwords import STOPWORDS
+from bisect import bisect_right
+from enum import Enum, StrEnum, auto
 
 
 class Language(StrEnum):
@@ -29,13 +27,13 @@ class Language(StrEnum):
 
     @property
     def locale(self) -> str:
-        """With its region, as a BCP 47 tag: `en-US`, `hi-IN`."""
+        """A BCP 47 tag with the region: `en-US`, `hi-IN`."""
         language, _, region = self.value.partition("-")
-        return f"{language}-{(region or _HOME[language]).upper()}"
+        return f"{language}-{(region or _DEFAULT_REGIONS[language]).upper()}"
 
     @classmethod
     def parse(cls, code: str, base: "Language | None" = None) -> "Language | None":
-        """The language that a code or name means, or None; a bare "en" keeps the English of `base`."""
+        """The language that a code or name stands for, or None; "en" without a region is the English of `base`."""
         name, *regions = re.split(r"[-_]", code.strip().lower())
         language = _NAMES.get(name)
         if language is None or not language.english:
@@ -45,8 +43,8 @@ class Language(StrEnum):
         return cls.ENGLISH_GB if _BRITISH_REGIONS.intersection(regions) else cls.ENGLISH_US
 
 
-# Whose accent the voices of a language without a region speak in.
-_HOME = {"es": "es", "fr": "fr", "hi": "in", "it": "it", "ja": "jp", "zh": "cn"}
+# The accent of the voices of a language whose code has no region.
+_DEFAULT_REGIONS = {"es": "es", "fr": "fr", "hi": "in", "it": "it", "ja": "jp", "zh": "cn"}
 
 _NAMES = {
     **dict.fromkeys(("en", "eng", "english"), Language.ENGLISH_US),
@@ -58,90 +56,105 @@ _NAMES = {
     **dict.fromkeys(("pt", "por", "portuguese", "português"), Language.PORTUGUESE_BR),
     **dict.fromkeys(("zh", "zho", "chi", "cmn", "cn", "chinese", "mandarin"), Language.MANDARIN),
 }
-# Where English is nearer to British than to American.
+# Regions whose English is closer to British than to American.
 _BRITISH_REGIONS = {"gb", "uk", "ie", "au", "nz", "za", "in", "sg", "hk", "ng", "ke"}
 
 
-def recognise(text: str, base: Language) -> Language:
-    """The language to read `text` in: `base`, unless the text is clearly in another."""
-    counts = dict.fromkeys(Script, 0)
-    for character in text:
-        counts[script_of(character)] += 1
-    # How many words each script makes up, roughly: a Han character is most of a word.
-    east_asian = counts[Script.HAN] / 1.5 + counts[Script.KANA] / 3
-    latin = len(_LATIN_WORD.findall(text)) if counts[Script.LATIN] else 0
-    devanagari = counts[Script.DEVANAGARI] / 4
-    most = max(east_asian, latin, devanagari)
-    if most == 0:
-        return base
-    if east_asian == most:
-        return _east_asian(text, counts[Script.KANA], base)
-    if devanagari == most:
-        return Language.HINDI
-    return _latin(text, base)
+class Script(Enum):
+    """A writing system. `COMMON` is what all of them use: spaces, digits, punctuation, symbols."""
+
+    COMMON = auto()
+    LATIN = auto()
+    GREEK = auto()
+    CYRILLIC = auto()
+    ARMENIAN = auto()
+    HEBREW = auto()
+    ARABIC = auto()
+    DEVANAGARI = auto()
+    BENGALI = auto()
+    GURMUKHI = auto()
+    GUJARATI = auto()
+    ORIYA = auto()
+    TAMIL = auto()
+    TELUGU = auto()
+    KANNADA = auto()
+    MALAYALAM = auto()
+    SINHALA = auto()
+    THAI = auto()
+    MYANMAR = auto()
+    GEORGIAN = auto()
+    ETHIOPIC = auto()
+    HANGUL = auto()
+    KANA = auto()
+    HAN = auto()
 
 
-# Everyday characters that only one of the two writes: simplified forms and function words of Chinese;
-# simplifications made in Japan and characters invented there.
-_ONLY_CHINESE = frozenset("你您她们这吗呢么啊很对说话请谢让给还从为东车马鸟鱼门问间时见觉习汉语书买电脑饭两进远边哪")
-_ONLY_JAPANESE = frozenset("々込働畑峠辻枠匂円売駅図気広沢実総権県検験発変帰応戦歳労囲払択渋縄桜悪栄営価仮")
+# First and last code point, sorted.
+_BLOCKS: tuple[tuple[int, int, Script], ...] = (
+    (0x0041, 0x005A, Script.LATIN),
+    (0x0061, 0x007A, Script.LATIN),
+    (0x00AA, 0x00AA, Script.LATIN),
+    (0x00BA, 0x00BA, Script.LATIN),
+    (0x00C0, 0x00D6, Script.LATIN),
+    (0x00D8, 0x00F6, Script.LATIN),
+    (0x00F8, 0x02AF, Script.LATIN),
+    (0x0370, 0x03FF, Script.GREEK),
+    (0x0400, 0x052F, Script.CYRILLIC),
+    (0x0531, 0x058F, Script.ARMENIAN),
+    (0x0591, 0x05FF, Script.HEBREW),
+    (0x0610, 0x061A, Script.ARABIC),
+    (0x0620, 0x065F, Script.ARABIC),
+    (0x066E, 0x06D3, Script.ARABIC),
+    (0x06D5, 0x06EF, Script.ARABIC),
+    (0x06FA, 0x06FF, Script.ARABIC),
+    (0x0750, 0x077F, Script.ARABIC),
+    (0x08A0, 0x08FF, Script.ARABIC),
+    (0x0900, 0x0963, Script.DEVANAGARI),
+    (0x0966, 0x097F, Script.DEVANAGARI),
+    (0x0980, 0x09FF, Script.BENGALI),
+    (0x0A00, 0x0A7F, Script.GURMUKHI),
+    (0x0A80, 0x0AFF, Script.GUJARATI),
+    (0x0B00, 0x0B7F, Script.ORIYA),
+    (0x0B80, 0x0BFF, Script.TAMIL),
+    (0x0C00, 0x0C7F, Script.TELUGU),
+    (0x0C80, 0x0CFF, Script.KANNADA),
+    (0x0D00, 0x0D7F, Script.MALAYALAM),
+    (0x0D80, 0x0DFF, Script.SINHALA),
+    (0x0E01, 0x0E3A, Script.THAI),
+    (0x0E40, 0x0E5B, Script.THAI),
+    (0x1000, 0x109F, Script.MYANMAR),
+    (0x10A0, 0x10FF, Script.GEORGIAN),
+    (0x1100, 0x11FF, Script.HANGUL),
+    (0x1200, 0x139F, Script.ETHIOPIC),
+    (0x1E00, 0x1EFF, Script.LATIN),
+    (0x1F00, 0x1FFF, Script.GREEK),
+    (0x3005, 0x3007, Script.HAN),
+    (0x3041, 0x3096, Script.KANA),
+    (0x3099, 0x309F, Script.KANA),
+    (0x30A1, 0x30FA, Script.KANA),
+    (0x30FC, 0x30FF, Script.KANA),
+    (0x3131, 0x318E, Script.HANGUL),
+    (0x31F0, 0x31FF, Script.KANA),
+    (0x3400, 0x4DBF, Script.HAN),
+    (0x4E00, 0x9FFF, Script.HAN),
+    (0xAC00, 0xD7A3, Script.HANGUL),
+    (0xF900, 0xFAFF, Script.HAN),
+    (0xFB00, 0xFB06, Script.LATIN),
+    (0xFB1D, 0xFB4F, Script.HEBREW),
+    (0xFB50, 0xFDFB, Script.ARABIC),
+    (0xFE70, 0xFEFC, Script.ARABIC),
+    (0xFF21, 0xFF3A, Script.LATIN),
+    (0xFF41, 0xFF5A, Script.LATIN),
+    (0xFF66, 0xFF9F, Script.KANA),
+    (0x20000, 0x323AF, Script.HAN),
+)
+_STARTS = [first for first, _, _ in _BLOCKS]
 
 
-def _east_asian(text: str, kana: int, base: Language) -> Language:
-    characters = set(text)
-    chinese = len(characters & _ONLY_CHINESE)
-    japanese = len(characters & _ONLY_JAPANESE)
-    if kana and not chinese:
-        return Language.JAPANESE
-    if chinese and not japanese:
-        return Language.MANDARIN
-    if japanese and not chinese:
-        return Language.JAPANESE
-    return base if base in (Language.JAPANESE, Language.MANDARIN) else Language.MANDARIN
-
-
-_LATIN_WORD = re.compile("[A-Za-zÀ-ÖØ-öø-ɏ]+['’]?")
-_LATIN_LANGUAGES = {
-    "en": Language.ENGLISH_US,
-    "es": Language.SPANISH,
-    "fr": Language.FRENCH,
-    "it": Language.ITALIAN,
-    "pt": Language.PORTUGUESE_BR,
-}
-# Letters that one of these languages writes and the others do not.
-_TELLING_LETTERS = {"es": "ñ", "fr": "œûëîê", "it": "ìò", "pt": "ãõ"}
-_INVERTED_MARKS = frozenset("¿¡")
-# A shorter text may be a name or a loan ("Déjà vu!", "Los Angeles"): it stays with the voice.
-_FEWEST_WORDS = 3
-# How much must speak for another language, in words and as a share of all words.
-_ENOUGH_WORDS = 1.3
-_ENOUGH_SHARE = 0.25
-
-
-def _latin(text: str, base: Language) -> Language:
-    if not base.latin:
-        base = Language.ENGLISH_US
-    if _INVERTED_MARKS.intersection(text):
-        return Language.SPANISH
-    words: list[str] = []
-    for match in _LATIN_WORD.finditer(text):
-        word = match.group().replace("’", "'")
-        # A capital inside the sentence is a name, and a name tells nothing ("the San José sharks").
-        if not words or not word[0].isupper() or word in ("I", "I'"):
-            words.append(word.lower())
-    scores = {code: _score(code, words, text) for code in STOPWORDS}
-    own = scores.pop(base.value[:2])
-    best = max(scores, key=lambda code: scores[code])
-    enough = max(_ENOUGH_WORDS, _ENOUGH_SHARE * len(words))
-    if len(words) >= _FEWEST_WORDS and scores[best] >= enough and scores[best] > 2 * own:
-        return _LATIN_LANGUAGES[best]
-    return base
-
-
-def _score(code: str, words: list[str], text: str) -> float:
-    """How many words speak for the language; one that several languages share counts in part."""
-    score = 0.0
-    for word in words:
-        if word in STOPWORDS[code]:
-            score += 1 / sum(word in vocabulary for vocabulary in STOPWORDS.values())
-    return score + sum(letter in text.lower() for letter in _TELLING_LETTERS.get(code, ""))
+def find_script(character: str) -> Script:
+    """The script that a character belongs to."""
+    point = ord(character)
+    block = bisect_right(_STARTS, point) - 1
+    if block >= 0 and point <= _BLOCKS[block][1]:
+        return _BLOCKS[block][2]
+    return Script.COMMON

@@ -1,15 +1,15 @@
-"""Speech markup inside otherwise plain text: pauses and sounds are kept, every other tag is dropped."""
+"""Speech markup (SSML, HTML) inside otherwise plain text: breaks and phonemes are kept, other tags are dropped."""
 
 import html
 import re
 from dataclasses import dataclass, field
 
-from svc.text import arpabet
+from svc.text.g2p.ipa import arpabet_to_ipa
 
-# Nobody means a pause longer than this, and it bounds what one small tag can cost.
+# Limits how much audio one small tag can ask for.
 LONGEST_BREAK_SECONDS = 10.0
 
-# A "<" that is not closed within this many characters begins no tag.
+# A "<" that is not closed within this many characters is not the start of a tag.
 LONGEST_TAG = 300
 
 STRENGTH_SECONDS = {
@@ -21,13 +21,13 @@ STRENGTH_SECONDS = {
     "x-strong": 1.0,
 }
 
-# A paragraph ends at these tags, although their text may lack a full stop.
+# These tags end a paragraph, even if its text has no full stop.
 BLOCK_TAGS = frozenset({
     "article", "blockquote", "br", "div", "h1", "h2", "h3", "h4", "h5", "h6", "li", "ol", "p", "s", "section",
     "table", "tr", "ul",
 })  # fmt: skip
 
-# These are markup whatever stands inside the brackets.
+# With one of these names, anything inside the brackets is markup, even if it is malformed.
 KNOWN_TAGS = frozenset({
     "amazon", "audio", "blockquote", "br", "break", "code", "desc", "div", "em", "emphasis", "google", "img",
     "lang", "lexicon", "li", "mark", "metadata", "mstts", "ol", "phoneme", "prosody", "say-as", "section",
@@ -51,43 +51,45 @@ class Break:
     position: int
     seconds: float
 
+    def shift(self, offset: int) -> "Break":
+        return Break(self.position + offset, self.seconds)
+
 
 @dataclass(frozen=True, slots=True)
-class Sound:
-    """The characters `start:end` are to sound like `ipa`."""
+class Pronunciation:
+    """The characters `start:end` are pronounced as `ipa`."""
 
     start: int
     end: int
     ipa: str
 
+    def shift(self, offset: int) -> "Pronunciation":
+        return Pronunciation(self.start + offset, self.end + offset, self.ipa)
+
 
 @dataclass(frozen=True, slots=True)
-class Marked:
-    """Plain text, what its markup asked for, and where each of its characters came from."""
+class ParsedText:
+    """Plain text and what its markup asked for."""
 
     text: str
     breaks: list[Break]
-    sounds: list[Sound]
+    pronunciations: list[Pronunciation]
     origins: list[int]
-
-    def origin(self, position: int) -> int:
-        """The place in the caller's text of the character at `position`; its length for the end."""
-        return self.origins[position]
+    """The position in the caller's text of each character, and of the end."""
 
 
-def parse(text: str, before: str = "", whole: bool = True) -> Marked:
-    """Take the markup out of the text.
+def parse(text: str, before: str = "", whole: bool = True) -> ParsedText:
+    """Takes the markup out of the text.
 
-    `before` is the end of the plain text that went before it. Unless the text is `whole`, tags that close others
-    count for nothing: they may or may not have arrived yet.
+    `before` is the end of the plain text that came before it. Unless the text is `whole`, closing tags are not used
+    to tell tags from comparisons: the result must not depend on whether they have arrived yet.
     """
     parser = _Parser(text, before)
-    parser.run({name.lower() for name in _CLOSING_NAME.findall(text)} if whole else set())
-    return parser.marked()
+    return parser.parse({name.lower() for name in _CLOSING_NAME.findall(text)} if whole else set())
 
 
-def holdback(text: str) -> int:
-    """From where on the text may be an unfinished tag, or one whose meaning depends on what follows it."""
+def find_holdback(text: str) -> int:
+    """The position from which the text may be an unfinished tag, or one whose meaning depends on what follows it."""
     begin = max(0, len(text) - LONGEST_TAG)
     # The word between <phoneme …> and </phoneme> must arrive together with both.
     opened = text.rfind("<phoneme", begin)
@@ -98,7 +100,7 @@ def holdback(text: str) -> int:
         tag = _find_tag(text, start)
         if tag is None and _UNFINISHED_TAG.match(text, start):
             return start
-        if tag and tag.end() == len(text) and _local_name(tag) == "break":
+        if tag and tag.end() == len(text) and _family(tag) == "break":
             return start
     return len(text)
 
@@ -109,13 +111,13 @@ def _find_tag(text: str, start: int) -> re.Match[str] | None:
     if strict:
         return strict
     loose = _LOOSE_TAG.match(text, start, limit)
-    if loose and _local_name(loose) in KNOWN_TAGS:
+    if loose and _family(loose) in KNOWN_TAGS:
         return loose
     return None
 
 
-def _local_name(tag: re.Match[str]) -> str:
-    """The name without what vendors put around it: `mstts:silence` is of the family `mstts`."""
+def _family(tag: re.Match[str]) -> str:
+    """The name up to the colon: vendors' tags such as `mstts:silence` are known by their prefix."""
     return tag["name"].lower().partition(":")[0]
 
 
@@ -126,31 +128,29 @@ class _Parser:
     plain: list[str] = field(default_factory=list)
     origins: list[int] = field(default_factory=list)
     breaks: list[Break] = field(default_factory=list)
-    sounds: list[Sound] = field(default_factory=list)
-    open_sounds: list[tuple[int, str]] = field(default_factory=list)
-    last_of: dict[str, int] = field(default_factory=dict)
+    pronunciations: list[Pronunciation] = field(default_factory=list)
+    open_phonemes: list[tuple[int, str]] = field(default_factory=list)
+    last_position: dict[str, int] = field(default_factory=dict)
 
-    def run(self, closed_names: set[str]) -> None:
+    def parse(self, closed_names: set[str]) -> ParsedText:
         position = 0
         while (start := self.source.find("<", position)) >= 0:
             self._keep(position, start)
-            position = self._markup(start, closed_names)
+            position = self._parse_markup(start, closed_names)
             if position == start:
                 self._keep(start, start + 1)
                 position = start + 1
         self._keep(position, len(self.source))
+        return ParsedText("".join(self.plain), self.breaks, self.pronunciations, [*self.origins, len(self.source)])
 
-    def marked(self) -> Marked:
-        return Marked("".join(self.plain), self.breaks, self.sounds, [*self.origins, len(self.source)])
-
-    def _markup(self, start: int, closed_names: set[str]) -> int:
-        """Obey the markup at `start` and return where it ends: `start` itself if there is none."""
+    def _parse_markup(self, start: int, closed_names: set[str]) -> int:
+        """Applies the markup at `start` and returns where it ends: `start` itself if there is none."""
         source = self.source
         if source.startswith("<!--", start):
-            return self._after("-->", start + len("<!--"))
+            return self._find_after("-->", start + len("<!--"))
         if source.startswith("<![CDATA[", start):
             inside = start + len("<![CDATA[")
-            end = self._after("]]>", inside)
+            end = self._find_after("]]>", inside)
             self._keep(inside, end - len("]]>"))
             return end
         if source.startswith(("<?xml", "<!DOCTYPE"), start):
@@ -158,56 +158,56 @@ class _Parser:
             return end + 1 if end >= 0 else start
         tag = _find_tag(source, start)
         if tag is None:
-            return self._unfinished_end(start)
+            return self._skip_unfinished(start)
         if self._is_comparison(tag, closed_names):
             return start
-        self._obey(tag)
+        self._apply(tag)
         return tag.end()
 
-    def _after(self, mark: str, start: int) -> int:
-        """Where the next `mark` ends; `start` if there is none, so that an open comment hides no words."""
-        # Remembering that no more follow keeps "<!--" * 10,000 cheap.
-        if mark not in self.last_of:
-            self.last_of[mark] = self.source.rfind(mark)
-        if start > self.last_of[mark]:
+    def _find_after(self, mark: str, start: int) -> int:
+        """Where the next `mark` ends; `start` if there is none, so that text after an open comment is still spoken."""
+        # Searched from the end once: "<!--" * 10,000 must not cost a search each.
+        if mark not in self.last_position:
+            self.last_position[mark] = self.source.rfind(mark)
+        if start > self.last_position[mark]:
             return start
         return self.source.index(mark, start) + len(mark)
 
-    def _unfinished_end(self, start: int) -> int:
-        """A known tag that the end of the text cuts off is still not to be read aloud."""
+    def _skip_unfinished(self, start: int) -> int:
+        """Where a known tag that the end of the text cuts off ends: it is not spoken."""
         if len(self.source) - start > LONGEST_TAG:
             return start
         unfinished = _UNFINISHED_TAG.match(self.source, start)
-        if unfinished and unfinished["name"] and _local_name(unfinished) in KNOWN_TAGS:
+        if unfinished and unfinished["name"] and _family(unfinished) in KNOWN_TAGS:
             return len(self.source)
         return start
 
     def _is_comparison(self, tag: re.Match[str], closed_names: set[str]) -> bool:
-        """`x<y>z` and `List<String>` are text: glued to a word, bare, of no known name, never closed."""
+        """`x<y>z` and `List<String>` are text: next to a letter, no attributes, no known name, never closed."""
         name = tag["name"].lower()
-        glued = (self.source[: tag.start()] or self.before)[-1:].isalnum()
+        touches_word = (self.source[: tag.start()] or self.before)[-1:].isalnum()
         bare = not (tag["close"] or tag["attributes"]) and not tag[0].endswith("/>")
         known = name in KNOWN_TAGS or name in BLOCK_TAGS or name in closed_names
-        return glued and bare and not known
+        return touches_word and bare and not known
 
-    def _obey(self, tag: re.Match[str]) -> None:
+    def _apply(self, tag: re.Match[str]) -> None:
         name = tag["name"].lower()
         attributes = {key.lower(): _unquote(value) for key, value in _ATTRIBUTE.findall(tag["attributes"])}
         if name == "break" and not tag["close"]:
-            last = self._last(1)
+            last = self._last_characters(1)
             if last and not (last.isspace() or self.source[tag.end() : tag.end() + 1].isspace()):
-                self._insert(" ", tag)  # two words may have nothing but the tag between them
-            self._pause(_seconds(attributes))
+                self._insert_space(" ", tag)  # the tag may be all that separates two words
+            self._add_break(_parse_seconds(attributes))
         elif name == "phoneme":
-            self._phoneme(tag, attributes)
-        elif name in BLOCK_TAGS and self._last(2) not in ("", "\n\n"):
-            self._insert("\n\n", tag)
+            self._apply_phoneme(tag, attributes)
+        elif name in BLOCK_TAGS and self._last_characters(2) not in ("", "\n\n"):
+            self._insert_space("\n\n", tag)
 
-    def _last(self, count: int) -> str:
+    def _last_characters(self, count: int) -> str:
         """The end of the plain text up to here."""
         return (self.before + "".join(self.plain[-count:]))[-count:]
 
-    def _pause(self, seconds: float) -> None:
+    def _add_break(self, seconds: float) -> None:
         position = len(self.plain)
         last = self.breaks[-1] if self.breaks else None
         if last and not "".join(self.plain[last.position :]).strip():
@@ -216,25 +216,25 @@ class _Parser:
         if seconds > 0:
             self.breaks.append(Break(position, seconds))
 
-    def _phoneme(self, tag: re.Match[str], attributes: dict[str, str]) -> None:
+    def _apply_phoneme(self, tag: re.Match[str], attributes: dict[str, str]) -> None:
         if tag["close"]:
-            if self.open_sounds:
-                start, ipa = self.open_sounds.pop()
+            if self.open_phonemes:
+                start, ipa = self.open_phonemes.pop()
                 if ipa and start < len(self.plain):
-                    self.sounds.append(Sound(start, len(self.plain), ipa))
+                    self.pronunciations.append(Pronunciation(start, len(self.plain), ipa))
             return
         if tag[0].endswith("/>"):
             return
-        sound = attributes.get("ph", "")
+        phonemes = attributes.get("ph", "")
         if "arpabet" in attributes.get("alphabet", "ipa").lower():
-            sound = arpabet.to_ipa(sound)
-        self.open_sounds.append((len(self.plain), sound.strip()))
+            phonemes = arpabet_to_ipa(phonemes)
+        self.open_phonemes.append((len(self.plain), phonemes.strip()))
 
     def _keep(self, start: int, end: int) -> None:
         self.plain.extend(self.source[start:end])
         self.origins.extend(range(start, end))
 
-    def _insert(self, space: str, tag: re.Match[str]) -> None:
+    def _insert_space(self, space: str, tag: re.Match[str]) -> None:
         self.plain.extend(space)
         self.origins.extend([tag.start()] * len(space))
 
@@ -244,7 +244,7 @@ def _unquote(value: str) -> str:
     return html.unescape(value[1:-1] if quoted else value.removesuffix("/"))
 
 
-def _seconds(attributes: dict[str, str]) -> float:
+def _parse_seconds(attributes: dict[str, str]) -> float:
     duration = _DURATION.fullmatch(attributes.get("time", ""))
     if duration and any(character.isdigit() for character in duration[1]):
         seconds = float(duration[1]) / (1000 if duration[2].lower() == "ms" else 1)

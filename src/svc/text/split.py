@@ -1,32 +1,30 @@
-"""Text that arrives bit by bit, cut into sentences as soon as each is certain."""
+"""Splits text that arrives in pieces into sentences, each as soon as its end is certain."""
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from svc.text.abbreviations import BEFORE_NUMBERS, MAY_END, NEVER_END, SENTENCE_STARTERS
-
-# About half a minute of speech: a listener never waits for more, and the engine's window holds it.
+# In characters: about half a minute of speech, which bounds the wait and fits the engine.
 LONGEST_SENTENCE = 400
 
 # A Chinese or Japanese character takes as long to say as three or four letters.
 LONGEST_CJK_SENTENCE = 120
 
-# After an abbreviation the next word decides; a longer word than this starts no sentence in our table.
+# After an abbreviation the next word decides; no word of SENTENCE_STARTERS is longer than this.
 LONGEST_LOOKAHEAD = 24
 
-# A line that ends earlier than this was ended on purpose (verse, heading, address), not wrapped by a program.
+# A line that ends earlier than this was ended on purpose (verse, heading, address), not wrapped by an editor.
 SHORT_LINE = 60
 
-# Without a clause to end with, a piece goes on for this long, and then up to twice its scheduled length.
-PATIENCE = 100
+# Where no clause ends, a piece may have twice its scheduled length and this many characters more.
+SCHEDULE_SLACK = 100
 
-# The mark, closing quotes and spaces at the end of a clause; what is longer only makes a later end.
+# The mark, closing quotes and spaces at the end of a clause; a longer run only delays the cut.
 LONGEST_CLAUSE_MARK = 8
 
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uff66-\uff9f]")
 _CLOSERS = "\"'”’»)]}」』）】》*_~`"
-_CANDIDATE = re.compile(
+_END_MARK = re.compile(
     rf"(?P<wide>[。！？｡।॥][.!?…。！？｡।॥]*[{re.escape(_CLOSERS)}]*)"
     rf"|(?P<mark>[.!?…؟۔‼⁇⁈⁉]+)(?P<closers>[{re.escape(_CLOSERS)}]*)"
     r"|(?P<line>\n)"
@@ -51,42 +49,42 @@ _CLAUSE_END = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A stretch of the stream, with the spaces that follow it, from the stream's character `start` on."""
+    """A sentence with the spaces that follow it; `start` is its position in the stream."""
 
     text: str
     start: int
     unfinished: bool = False
-    """Whether it is only the beginning of a sentence, or its middle."""
+    """Whether it was cut before the sentence ended."""
 
 
 class Splitter:
-    """Cuts a stream into sentences: joined, they are exactly the text that was fed.
+    """Cuts a stream into sentences; joined, they are exactly the text that was fed.
 
-    Whoever cannot wait for the end of a long sentence gives a schedule: the first piece may end with the clause in
-    which `schedule[0]` characters are reached, the second with that of `schedule[1]`; the last number stays.
+    With a `schedule`, a long sentence is cut before it ends: the first piece at the first end of a clause after
+    `schedule[0]` characters, the second after `schedule[1]`, and so on; the last number is used from then on.
     """
 
     def __init__(self, schedule: Sequence[int] = ()) -> None:
         self._schedule = schedule
-        self._pieces = 0  # since the start or the last pause
+        self._pieces = 0  # sentences and parts of them since the start or the last pause
         self._pending = ""
-        self._start = 0
+        self._start = 0  # of the pending text in the stream
         self._column = 0  # of the pending text in its line
-        self._decided = 0  # up to here the pending text is known to hold no end
+        self._searched = 0  # up to here the pending text contains no end of a sentence
 
     def feed(self, text: str) -> list[Sentence]:
-        """Add text; get the sentences that no further text can change."""
+        """Adds text and returns the sentences that no further text can change."""
         self._pending += text
-        return self._take(final=False)
+        return self._cut(final=False)
 
     def flush(self, pause: bool = True) -> list[Sentence]:
-        """Get the rest, as if the text ended here. After a `pause` the schedule begins anew."""
-        rest = self._take(final=True)
+        """Returns the rest, as if the text ended here. After a `pause` the schedule starts again."""
+        rest = self._cut(final=True)
         if pause:
             self._pieces = 0
         return rest
 
-    def _take(self, *, final: bool) -> list[Sentence]:
+    def _cut(self, *, final: bool) -> list[Sentence]:
         sentences = []
         position = 0
         while position < len(self._pending):
@@ -97,73 +95,65 @@ class Splitter:
             text = self._pending[position:end]
             sentences.append(Sentence(text, self._start + position, unfinished))
             self._pieces += 1
-            self._column = _column_after(text, self._column)
-            position = self._decided = end
+            self._column = _find_column(text, self._column)
+            position = self._searched = end
         self._pending = self._pending[position:]
         self._start += position
-        self._decided -= position
+        self._searched -= position
         return sentences
 
     def _find_end(self, start: int, *, final: bool) -> tuple[int, bool] | None:
-        """Where the sentence that begins at `start` ends, spaces included, and whether it is cut short there.
+        """Where the sentence that begins at `start` ends, including spaces, and whether it is cut short there.
 
-        None while more text must decide. Any other answer stays the same however much text follows, so it does
-        not matter how the text arrives.
+        None while that depends on text to come. Any other answer holds whatever text follows, so the sentences do not
+        depend on how the text was cut into pieces.
         """
         text = self._pending
-        enough, longest = self._lengths()
-        limit = _reach(text, start, longest)
-        clause = self._clause_end(_reach(text, start, enough), limit) if enough else None
-        for mark in _CANDIDATE.finditer(text, self._decided, clause or limit):
+        scheduled, longest = self._piece_lengths()
+        limit = _find_limit(text, start, longest)
+        clause = self._find_clause_end(_find_limit(text, start, scheduled), limit) if scheduled else None
+        for mark in _END_MARK.finditer(text, self._searched, clause or limit):
             if mark.end() == limit:
                 break
-            place = _Place(text, start, limit, self._column, mark, final)
-            verdict = place.ends_line() if mark["line"] else place.ends_sentence()
-            if verdict is None:
+            candidate = _Candidate(text, start, limit, self._column, mark, final)
+            is_end = candidate.line_ends() if mark["line"] else candidate.sentence_ends()
+            if is_end is None:
                 return None
-            if verdict:
-                return place.next, False
-            self._decided = mark.end()
+            if is_end:
+                return candidate.next, False
+            self._searched = mark.end()
         if clause:
             return clause, True
         if len(text) > limit:
-            return _forced_end(text, start, limit), True
+            return _find_forced_end(text, start, limit), True
         return (len(text), False) if final else None
 
-    def _lengths(self) -> tuple[int, int]:
-        """After how many letters the next piece may end with a clause, if at all, and how many it may have at most."""
+    def _piece_lengths(self) -> tuple[int, int]:
+        """After how many letters the next piece may end with a clause (0: never), and how many it has at most."""
         if not self._schedule:
             return 0, LONGEST_SENTENCE
-        enough = self._schedule[min(self._pieces, len(self._schedule) - 1)]
-        return enough, min(LONGEST_SENTENCE, 2 * enough + PATIENCE)
+        scheduled = self._schedule[min(self._pieces, len(self._schedule) - 1)]
+        return scheduled, min(LONGEST_SENTENCE, 2 * scheduled + SCHEDULE_SLACK)
 
-    def _clause_end(self, enough: int, limit: int) -> int | None:
-        """Where the first clause ends that reaches `enough`, once no further text can change it."""
+    def _find_clause_end(self, scheduled: int, limit: int) -> int | None:
+        """The first end of a clause from position `scheduled` on, once no further text can change it."""
         text = self._pending
-        for found in _CLAUSE_END.finditer(text, max(0, enough - LONGEST_CLAUSE_MARK), limit):
-            if enough <= found.end() < min(limit, len(text)):
+        for found in _CLAUSE_END.finditer(text, max(0, scheduled - LONGEST_CLAUSE_MARK), limit):
+            if scheduled <= found.end() < min(limit, len(text)):
                 return found.end()
         return None
 
 
-def surely_ends(text: str) -> bool:
-    """Whether a text that stops here has come to the end of a sentence, whatever may follow."""
+def ends_sentence(text: str) -> bool:
+    """Whether a sentence ends with this text, whatever may follow."""
     last = _LAST_WORD.search(text[-LONGEST_LOOKAHEAD:])
     if last is None:
         return False
     return {last["word"], last["word"].lower()}.isdisjoint(NEVER_END | MAY_END | BEFORE_NUMBERS)
 
 
-def clauses(text: str) -> list[tuple[int, int]]:
-    """The phrases of a sentence, one after the other: speech may pause between them."""
-    last = len(text.rstrip())
-    ends = [match.end() for match in _CLAUSE_END.finditer(text) if match.end() < last]
-    starts = [0, *ends]
-    return list(zip(starts, [*ends, len(text)], strict=True))
-
-
-def _reach(text: str, start: int, letters: int) -> int:
-    """How far so many letters reach from `start` on, or what takes as long to say as they do."""
+def _find_limit(text: str, start: int, letters: int) -> int:
+    """The position this many letters after `start`; CJK characters count for as many letters as they take to say."""
     window = text[start : start + letters]
     if _CJK.search(window):
         room = float(letters)
@@ -174,9 +164,9 @@ def _reach(text: str, start: int, letters: int) -> int:
     return start + letters
 
 
-def _forced_end(text: str, start: int, limit: int) -> int:
+def _find_forced_end(text: str, start: int, limit: int) -> int:
     """Where to cut a sentence that is too long: after a clause, else between words, else anywhere."""
-    # One more character shows whether a comma at the very end stands inside a number.
+    # One more character shows whether a comma at the very end is part of a number.
     for pattern in (_CLAUSE_END, _SPACES):
         ends = [found.end() for found in pattern.finditer(text, start, limit + 1) if found.end() <= limit]
         if ends and ends[-1] - start > (limit - start) // 4:
@@ -184,13 +174,13 @@ def _forced_end(text: str, start: int, limit: int) -> int:
     return limit
 
 
-def _column_after(text: str, column: int) -> int:
+def _find_column(text: str, column: int) -> int:
     line_start = text.rfind("\n") + 1
     return len(text) - line_start if line_start else column + len(text)
 
 
-class _Place:
-    """A place where a sentence may end, and what is known about its surroundings."""
+class _Candidate:
+    """A mark at which a sentence may end. The answers are None while they depend on text to come."""
 
     def __init__(self, text: str, start: int, limit: int, column: int, mark: re.Match[str], final: bool) -> None:
         self.text = text
@@ -206,7 +196,7 @@ class _Place:
         self.follower = text[self.next : self.next + 1]
         self.known = bool(self.follower) or final or self.next == limit
 
-    def ends_line(self) -> bool | None:
+    def line_ends(self) -> bool | None:
         """Whether a new sentence begins after this line feed."""
         before = self.text[self.start : self.mark.start()]
         if not before.strip():
@@ -223,10 +213,10 @@ class _Place:
         if before.lstrip().startswith("#"):
             return True
         in_block = bool(_BLOCK.match(before.lstrip()))
-        short = _column_after(before, self.column) < SHORT_LINE
+        short = _find_column(before, self.column) < SHORT_LINE
         return (in_block or short) and not self.follower.islower()
 
-    def ends_sentence(self) -> bool | None:
+    def sentence_ends(self) -> bool | None:
         """Whether the full stop, question mark or the like ends a sentence."""
         if not self.known:
             return None
@@ -271,3 +261,51 @@ class _Place:
         if end == len(self.text) and end < self.next + LONGEST_LOOKAHEAD and not self.final:
             return None
         return re.split("['’]", self.text[self.next : end])[0].lower() in SENTENCE_STARTERS
+
+
+# Abbreviations that end in a full stop. Those in capitals count only so: "Sat.", but not "he sat."
+
+# The sentence always continues: titles, and words that introduce something.
+NEVER_END = frozenset({
+    # English
+    "mr", "mrs", "ms", "mx", "messrs", "dr", "drs", "prof", "rev", "Hon", "Fr", "Gen", "Col", "Maj", "capt",
+    "lt", "sgt", "cpl", "pvt", "cmdr", "Adm", "Gov", "Sen", "Rep", "Pres", "Supt", "Det", "Mt", "Ft", "e.g",
+    "eg", "i.e", "ie", "cf", "vs", "v", "viz", "approx", "ca", "c", "incl", "excl", "esp", "resp", "tel",
+    "attn",
+    # Spanish, Portuguese, Italian, French
+    "sr", "sra", "srta", "srs", "sras", "dra", "dras", "dña", "Lic", "Ing", "Arq", "prof.ª", "p.ej", "Av",
+    "avda", "exmo", "exma", "Eng", "Sig", "sigg", "dott", "avv", "p.es", "mme", "mmes", "mlle", "mlles",
+    "mgr", "bd", "p.ex", "env",
+})  # fmt: skip
+
+# The sentence continues only if a number follows: "No. 5", but "No. I will not."
+BEFORE_NUMBERS = frozenset({
+    "no", "nos", "nr", "p", "pp", "fig", "figs", "vol", "vols", "ch", "chap", "sec", "art", "eq", "ed", "pt",
+    "pág", "págs", "núm", "n", "num", "pag",
+})  # fmt: skip
+
+# The sentence may end or continue: the next word decides.
+MAY_END = frozenset({
+    "Jan", "Feb", "Mar", "Apr", "Jun", "Jul", "Aug", "Sep", "Sept", "Oct", "Nov", "Dec", "Mon", "Tue", "Tues",
+    "Wed", "Thu", "Thur", "Thurs", "Fri", "Sat", "Sun", "St", "ave", "Rd", "blvd", "Ln", "hwy", "pkwy", "Sq",
+    "apt", "dept", "Univ", "assn", "bldg", "inc", "ltd", "Co", "Corp", "llc", "bros", "jr", "esq", "phd",
+    "ph.d", "etc", "al", "est", "min", "max", "hr", "hrs", "sec", "secs", "mins", "lb", "lbs", "oz",
+    "yd", "mi", "avg", "misc", "temp", "dist", "ext", "ud", "uds", "vd", "ee.uu", "cía", "s.a", "ltda",
+})  # fmt: skip
+
+# Words that often begin a sentence and seldom a name.
+SENTENCE_STARTERS = frozenset({
+    "a", "after", "all", "also", "although", "an", "and", "are", "as", "at", "because", "before", "but", "by",
+    "can", "could", "did", "do", "does", "during", "each", "even", "every", "everyone", "finally", "first",
+    "for", "from", "had", "has", "have", "he", "her", "here", "his", "how", "however", "i", "if", "in",
+    "instead", "is", "it", "its", "just", "last", "later", "let", "many", "maybe", "meanwhile", "more",
+    "most", "my", "nobody", "not", "nothing", "now", "of", "on", "once", "one", "only", "or", "other", "our",
+    "perhaps", "please", "she", "should", "since", "so", "some", "soon", "still", "such", "thank", "thanks",
+    "that", "the", "their", "then", "there", "therefore", "these", "they", "this", "those", "though", "thus",
+    "to", "today", "tomorrow", "tonight", "until", "was", "we", "well", "were", "what", "when", "where",
+    "which", "while", "who", "why", "will", "with", "would", "yes", "yesterday", "yet", "you", "your", "al",
+    "como", "cuando", "después", "el", "ella", "ellos", "en", "entonces", "es", "esta", "este", "hay", "la",
+    "las", "los", "no", "pero", "por", "se", "si", "su", "un", "una", "y", "yo", "il", "elle", "ils", "le",
+    "les", "nous", "vous", "je", "ce", "cette", "dans", "mais", "puis", "lo", "gli", "ma", "per", "poi",
+    "questo", "o", "os", "ele", "ela", "eles", "mas", "não", "isso",
+})  # fmt: skip

@@ -12,7 +12,7 @@ from svc.api.realtime.session import Session, SessionDependencies, SocketClose, 
 from svc.auth.principal import Principal
 from svc.auth.verifier import Verifier
 from svc.errors import InternalError, InvalidMessage, SvcError, TooManyContexts
-from svc.text.split import surely_ends
+from svc.text.split import ends_sentence
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +31,7 @@ class StreamInput(Session):
         first = self._context is None
         self._context = self._context or self._start_context(message)
         if message.text:
-            self._context.write(message.text, self._parameters.auto_mode and surely_ends(message.text))
+            self._context.write(message.text, self._parameters.auto_mode and ends_sentence(message.text))
         elif message.text is None and not first and not message.flush:
             raise InvalidMessage('it has no "text"')
         if message.flush:
@@ -86,7 +86,7 @@ class MultiStreamInput(Session):
 
     def _write(self, context: Context, text: str) -> None:
         """Adds the space that some clients leave out between whole sentences."""
-        complete = surely_ends(text)
+        complete = ends_sentence(text)
         separator = " " if complete and not text[-1].isspace() else ""
         context.write(text + separator, complete and self._parameters.auto_mode)
 

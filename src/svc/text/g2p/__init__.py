@@ -1,4 +1,4 @@
-"""Graphemes to phonemes, in the alphabet that Kokoro was trained on."""
+"""Graphemes to phonemes, in the phoneme vocabulary that Kokoro was trained on."""
 
 from svc.text.g2p.ipa import from_ipa
 from svc.text.g2p.phonemizer import Phonemizer

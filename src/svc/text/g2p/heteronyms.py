@@ -1,7 +1,7 @@
-"""English words that are written alike and said in two ways: which one is meant, by the words around.
+"""English words with one spelling and two pronunciations: which one is meant, by the words around.
 
-The tagger and the lexicon settle most. The rules here are for where they fail: each gives a tag that makes
-the lexicon choose right, a word that sounds the same and is not ambiguous, or a sound between slashes.
+The tagger and the lexicon resolve most of them. The rules here are for the rest: each gives a tag with which the
+lexicon chooses correctly, an unambiguous word with the same pronunciation, or phonemes between slashes.
 """
 
 from dataclasses import dataclass
@@ -13,16 +13,16 @@ def _words(text: str) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Take `reading` where the word before, the word after and any word of the text are as named."""
+    """Gives `result` if the word before, the word after and any word of the text are among these; empty means any."""
 
-    reading: str
+    result: str
     before: frozenset[str] = frozenset()
     after: frozenset[str] = frozenset()
     near: frozenset[str] = frozenset()
 
 
-def _when(reading: str, before: str = "", after: str = "", near: str = "") -> Rule:
-    return Rule(reading, _words(before), _words(after), _words(near))
+def _when(result: str, before: str = "", after: str = "", near: str = "") -> Rule:
+    return Rule(result, _words(before), _words(after), _words(near))
 
 
 _DETERMINERS = "the a an this that these those my your his her our their its it all each every some any"
@@ -35,7 +35,7 @@ _PEOPLE = "man woman men women people parents father mother couple uncle aunt re
 
 _DETERMINER, _MODAL, _PERFECT, _BE_FORM = map(_words, (_DETERMINERS, _MODALS, _PERFECTS, _BE))
 
-# The first rule that fits decides.
+# The first rule that matches decides.
 _RULES: dict[str, tuple[Rule, ...]] = {
     "lead": (
         _when("led", after="pipe pipes paint poisoning pencil pencils acid bullet bullets exposure levels shot"),
@@ -109,7 +109,7 @@ colleague gentleman"),
     "reading": (_when("/ɹˈɛdɪŋ/", before="in to from near of at", after="town berkshire station festival"),),
 }  # fmt: skip
 
-# Nouns (or adjectives) with one stress that are verbs with another.
+# Nouns or adjectives whose stress differs from that of the verb with the same spelling.
 _NOUN_OR_VERB = _words("""
 abuse address advocate affect attribute combine compound conduct conflict console construct contest contract
 contrast convert convict coordinate decrease delegate desert digest discharge discount document duplicate
@@ -118,7 +118,7 @@ insult intrigue invite mandate misuse moderate object perfect permit present pro
 rebel record recall refund refuse reject relay research reuse rewrite segment separate subject supplement
 survey suspect torment transfer transform transplant transport update upgrade upset use close live
 """)
-# Plurals that qualify the noun after them: "the sales record".
+# Plurals that modify the noun after them: "the sales record".
 _QUALIFYING = _words("sales arms sports goods savings systems operations graphics news economics customs earnings")
 _TAGS = ("NN", "NNS", "JJ", "VB", "VBD", "VBN", "VBZ")
 _SUBJECTS = ("you", "he", "she", "it")
@@ -126,44 +126,44 @@ _OBJECTS = ("DT", "PRP", "PRP$", "IN", "TO", "NNS", "RB", "NNP", "JJ")
 _PAST_TIMES = _words("yesterday ago last earlier once previously when before")
 
 
-def settle(words: list[str], tags: list[str]) -> tuple[list[str], list[str]]:
-    """The words and tags, changed where the words around a heteronym say more than the tagger saw."""
+def resolve_heteronyms(words: list[str], tags: list[str]) -> tuple[list[str], list[str]]:
+    """The words and tags, changed where the words around a heteronym decide otherwise than the tagger."""
     lower = [word.lower() for word in words]
-    everywhere = frozenset(lower)
+    all_words = frozenset(lower)
     words, tags = list(words), list(tags)
     for at, word in enumerate(lower):
         if word in _RULES:
-            reading = _by_rule(lower, at, everywhere)
+            result = _apply_rules(lower, at, all_words)
         elif word == "read":
-            reading = "red" if _is_past(lower, tags, at) else "reed"
+            result = "red" if _is_past(lower, tags, at) else "reed"
         elif word == "used":
-            reading = "VBD" if _is_habit(lower, tags, at) else "VBN"
+            result = "VBD" if _is_habit(lower, tags, at) else "VBN"
         else:
-            reading = _by_capital(words[at], lower, at)
-        if not reading and word in _NOUN_OR_VERB and _is_verb(lower, tags, at):
-            reading = "VB"
-        if reading in _TAGS:
-            tags[at] = reading
-        elif reading:
-            words[at] = reading
+            result = _resolve_name(words[at], lower, at)
+        if not result and word in _NOUN_OR_VERB and _is_verb(lower, tags, at):
+            result = "VB"
+        if result in _TAGS:
+            tags[at] = result
+        elif result:
+            words[at] = result
     return words, tags
 
 
-def _by_rule(lower: list[str], at: int, everywhere: frozenset[str]) -> str:
+def _apply_rules(lower: list[str], at: int, all_words: frozenset[str]) -> str:
     before = lower[at - 1] if at else ""
     after = lower[at + 1] if at + 1 < len(lower) else ""
     for rule in _RULES[lower[at]]:
         if (
             (not rule.before or before in rule.before)
             and (not rule.after or after in rule.after)
-            and (not rule.near or rule.near & everywhere)
+            and (not rule.near or rule.near & all_words)
         ):
-            return rule.reading
+            return rule.result
     return ""
 
 
-def _by_capital(word: str, lower: list[str], at: int) -> str:
-    """Names that are also common words: a first word is capitalised whatever it is."""
+def _resolve_name(word: str, lower: list[str], at: int) -> str:
+    """Names that are also common words."""
     after = lower[at + 1] if at + 1 < len(lower) else ""
     if word == "Polish" and at == 0 and after in _DETERMINER:
         return "polish"
@@ -175,7 +175,7 @@ def _by_capital(word: str, lower: list[str], at: int) -> str:
 
 
 def _is_verb(lower: list[str], tags: list[str], at: int) -> bool:
-    """Whether a word that the tagger took for a noun stands where only a verb can."""
+    """Whether a word that the tagger took for a noun is where only a verb can be."""
     if tags[at].startswith("VB"):
         return False
     before = lower[at - 1] if at else ""

@@ -1,4 +1,4 @@
-"""Japanese: words and readings by OpenJTalk, and the kana-by-kana IPA that Kokoro was trained on."""
+"""Japanese: words and kana by OpenJTalk, turned into the IPA per kana that Kokoro was trained on."""
 
 from dataclasses import dataclass
 from threading import Lock
@@ -6,10 +6,9 @@ from unicodedata import normalize
 
 import pyopenjtalk
 
-from svc.text.g2p.pieces import clauses, scan
-from svc.text.spans import Token
+from svc.text.g2p.tokenizer import PhonemeToken, attach_mark, split_clauses, tokenize
 
-# One row of the kana table an entry: the five kana, and their sounds.
+# Rows of the kana table, and their phonemes.
 _ROWS = {
     "アイウエオ": "a i ɯ e o",
     "ァィゥェォ": "a i ɯ e o",
@@ -30,13 +29,13 @@ _ROWS = {
     "ヴヵヶ": "vɯ ka ke",
     "ヷヸヹヺ": "va vʲi ve vo",
 }
-# A kana with a small one behind it: the consonant, and the kana that have it.
+# Kana before a small kana: their consonant, and the kana that have it.
 _GLIDES = {
     "kʲ": "キ", "ɡʲ": "ギ", "ɕ": "シ", "ʥ": "ジヂ", "ʨ": "チ", "ɲ": "ニ", "ç": "ヒ", "bʲ": "ビ",
     "pʲ": "ピ", "mʲ": "ミ", "ɾʲ": "リ", "tʲ": "テ", "dʲ": "デ", "ɸʲ": "フ",
 }  # fmt: skip
 _SMALL = {"ャ": "a", "ュ": "ɨ", "ョ": "o", "ェ": "e"}
-_LOAN_SOUNDS = {
+_LOANWORD_MORAS = {
     "イェ": "je", "ウィ": "βi", "ウェ": "βe", "ウォ": "βo", "クァ": "kᵝa", "クィ": "kᵝi", "クェ": "kᵝe",
     "クォ": "kᵝo", "グァ": "ɡᵝa", "グィ": "ɡᵝi", "グェ": "ɡᵝe", "グォ": "ɡᵝo", "ツァ": "ʦa", "ツィ": "ʦʲi",
     "ツェ": "ʦe", "ツォ": "ʦo", "ティ": "tʲi", "ディ": "dʲi", "トゥ": "tɯ", "ドゥ": "dɯ", "ファ": "ɸa",
@@ -52,54 +51,56 @@ _MORAS: dict[str, str] = {
         for kana in kanas
         for small, vowel in _SMALL.items()
     },
-    **_LOAN_SOUNDS,
+    **_LOANWORD_MORAS,
     "ッ": "ʔ",
     "ー": "ː",
 }
-# How ン sounds before a consonant; elsewhere it is ɴ.
+# The phoneme of ン before a consonant; elsewhere it is ɴ.
 _NASALS = {
     **dict.fromkeys("mpb", "m"),
     **dict.fromkeys("kɡ", "ŋ"),
     **dict.fromkeys("ɲʨʥ", "ɲ"),
     **dict.fromkeys("ntdɾz", "n"),
 }
-# A verb, an adjective or an ending takes the ending that follows it into its word.
-_ENDING = "助動詞"
-_INFLECTED = ("動詞", "形容詞", _ENDING)
-# A longer stretch without a mark is read in parts.
+# An auxiliary (助動詞) belongs to the word of the verb, adjective or auxiliary before it.
+_AUXILIARY = "助動詞"
+_INFLECTED = ("動詞", "形容詞", _AUXILIARY)
+# In characters; a longer clause is analysed in parts.
 _LONGEST_CLAUSE = 200
 
 
 @dataclass(slots=True)
 class _Word:
+    """The characters `start:end` of a clause, with their kana and their part of speech."""
+
     start: int
     end: int
     kana: str
-    kind: str
+    part_of_speech: str
 
 
-class JapaneseReader:
-    """Reads Japanese text, word by word."""
+class JapaneseG2P:
+    """Phonemizes Japanese text, word by word."""
 
     def __init__(self) -> None:
-        # OpenJTalk keeps one analyser for the whole process.
+        # OpenJTalk has one analyser for the whole process.
         self._lock = Lock()
 
-    def read(self, text: str) -> list[Token]:
-        found: list[Token] = []
-        for clause in clauses(scan(text)):
+    def phonemize(self, text: str) -> list[PhonemeToken]:
+        found: list[PhonemeToken] = []
+        for clause in split_clauses(tokenize(text)):
             if clause[0].mark:
-                found.append(Token(clause[0].start, clause[0].end, clause[0].mark, clause[0].mark not in "“("))
+                found.append(attach_mark(clause[0]))
                 continue
             start, end = clause[0].start, clause[-1].end
             for cut in range(start, end, _LONGEST_CLAUSE):
-                found.extend(self._clause(text[cut : min(cut + _LONGEST_CLAUSE, end)], cut))
+                found.extend(self._phonemize_clause(text[cut : min(cut + _LONGEST_CLAUSE, end)], cut))
         return found
 
-    def _clause(self, clause: str, offset: int) -> list[Token]:
+    def _phonemize_clause(self, clause: str, offset: int) -> list[PhonemeToken]:
         printable = "".join(character if character.isprintable() else " " for character in clause)
         with self._lock:
-            # Sudachi's second opinion on homographs is wrong about as often as right, and costs 65 MB.
+            # Asking Sudachi about homographs is wrong about as often as right, and costs 65 MB.
             analysed = pyopenjtalk.run_frontend(
                 printable.encode("utf-8", "ignore").decode(), use_sudachi_kanji_yomi=False
             )
@@ -107,49 +108,54 @@ class JapaneseReader:
             (word["string"], word["pron"].replace("’", ""), word["pos"]) for word in analysed if word["mora_size"] > 0
         ]
         return [
-            Token(offset + word.start, offset + word.end, sound, space=True)
-            for word in _joined(_placed(clause, words))
-            if (sound := pronounce(word.kana))
+            PhonemeToken(offset + word.start, offset + word.end, phonemes, space=True)
+            for word in _join_auxiliaries(_locate_words(clause, words))
+            if (phonemes := _kana_to_phonemes(word.kana))
         ]
 
 
-def _placed(clause: str, words: list[tuple[str, str, str]]) -> list[_Word]:
-    """Each word with its place in the clause; one that is not found (a number spelt out) shares its gap."""
-    folded, origins = _folded(clause)
-    placed: list[_Word] = []
+def _locate_words(clause: str, words: list[tuple[str, str, str]]) -> list[_Word]:
+    """Each word with its position in the clause; words that are not found (a number spelt out) share the gap."""
+    folded, origins = _fold_width(clause)
+    located: list[_Word] = []
     cursor = 0
-    lost = ""
-    for surface, kana, kind in words:
+    missing = ""
+    for surface, kana, part_of_speech in words:
         plain = normalize("NFKC", surface)
         at = folded.find(plain, cursor, cursor + len(plain) + 12)
         if at < 0:
-            lost += kana
+            missing += kana
             continue
-        if lost and at > cursor:
-            placed.append(_Word(origins[cursor], origins[at], lost, ""))
-        elif lost:
-            kana = lost + kana
-        lost = ""
+        if missing and at > cursor:
+            located.append(_Word(origins[cursor], origins[at], missing, ""))
+        elif missing:
+            kana = missing + kana
+        missing = ""
         cursor = at + len(plain)
-        placed.append(_Word(origins[at], origins[cursor], kana, kind))
-    if lost and cursor < len(folded):
-        placed.append(_Word(origins[cursor], len(clause), lost, ""))
-    elif lost and placed:
-        placed[-1].kana += lost
-    return placed
+        located.append(_Word(origins[at], origins[cursor], kana, part_of_speech))
+    if missing and cursor < len(folded):
+        located.append(_Word(origins[cursor], len(clause), missing, ""))
+    elif missing and located:
+        located[-1].kana += missing
+    return located
 
 
-def _folded(clause: str) -> tuple[str, list[int]]:
-    """The clause without differences of width, and where each of its characters (and the end) came from."""
+def _fold_width(clause: str) -> tuple[str, list[int]]:
+    """The clause in NFKC, and the original position of each of its characters and of the end."""
     parts = [normalize("NFKC", character) for character in clause]
     origins = [at for at, part in enumerate(parts) for _ in part]
     return "".join(parts), [*origins, len(clause)]
 
 
-def _joined(words: list[_Word]) -> list[_Word]:
+def _join_auxiliaries(words: list[_Word]) -> list[_Word]:
     joined: list[_Word] = []
     for word in words:
-        if word.kind == _ENDING and joined and joined[-1].kind in _INFLECTED and joined[-1].end == word.start:
+        if (
+            word.part_of_speech == _AUXILIARY
+            and joined
+            and joined[-1].part_of_speech in _INFLECTED
+            and joined[-1].end == word.start
+        ):
             joined[-1].end = word.end
             joined[-1].kana += word.kana
         else:
@@ -157,9 +163,9 @@ def _joined(words: list[_Word]) -> list[_Word]:
     return joined
 
 
-def pronounce(kana: str) -> str:
-    """The sound of a word written in katakana, in Kokoro's alphabet."""
-    sounds: list[str] = []
+def _kana_to_phonemes(kana: str) -> str:
+    """The phonemes of a word in katakana."""
+    phonemes: list[str] = []
     nasal = False
     at = 0
     while at < len(kana):
@@ -167,7 +173,7 @@ def pronounce(kana: str) -> str:
         at += len(mora)
         sound = _MORAS.get(mora, "")
         if nasal:
-            sounds.append(_NASALS.get(sound[:1], "ɴ"))
+            phonemes.append(_NASALS.get(sound[:1], "ɴ"))
         nasal = mora == "ン"
-        sounds.append(sound)
-    return "".join(sounds) + ("ɴ" if nasal else "")
+        phonemes.append(sound)
+    return "".join(phonemes) + ("ɴ" if nasal else "")

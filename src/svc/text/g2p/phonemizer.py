@@ -1,17 +1,16 @@
-"""Text in any of the languages, turned into what Kokoro reads."""
+"""Phonemes for text in any language: cuts the text by script and gives each run to the G2P of its language."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from threading import Lock
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from svc.memory import trim_malloc
-from svc.text.g2p.ipa import within
-from svc.text.g2p.runs import runs
-from svc.text.language import Language
-from svc.text.spans import Token
-
-if TYPE_CHECKING:
-    from svc.text.g2p.tagger import Tagger
+from svc.text.g2p.english import EnglishG2P
+from svc.text.g2p.espeak import Espeak, EspeakG2P
+from svc.text.g2p.ipa import restrict_to_vocabulary
+from svc.text.g2p.tagger import Tagger
+from svc.text.g2p.tokenizer import PhonemeToken
+from svc.text.language import Language, Script, find_script
 
 _ESPEAK_VOICES: dict[str, str] = {
     Language.SPANISH: "es",
@@ -20,74 +19,134 @@ _ESPEAK_VOICES: dict[str, str] = {
     Language.ITALIAN: "it",
     Language.PORTUGUESE_BR: "pt-br",
 }
-# These stand against the word before them, whatever was written.
+# Scripts of languages that the engine was not trained on, and the espeak-ng voice that suits them best.
+_FOREIGN_VOICES: dict[Script, str] = {
+    Script.GREEK: "el",
+    Script.CYRILLIC: "ru",
+    Script.ARMENIAN: "hy",
+    Script.HEBREW: "he",
+    Script.ARABIC: "ar",
+    Script.BENGALI: "bn",
+    Script.GURMUKHI: "pa",
+    Script.GUJARATI: "gu",
+    Script.ORIYA: "or",
+    Script.TAMIL: "ta",
+    Script.TELUGU: "te",
+    Script.KANNADA: "kn",
+    Script.MALAYALAM: "ml",
+    Script.SINHALA: "si",
+    Script.THAI: "th",
+    Script.MYANMAR: "my",
+    Script.GEORGIAN: "ka",
+    Script.ETHIOPIC: "am",
+    Script.HANGUL: "ko",
+}
+# No space comes before these, whatever was written.
 _CLOSING_MARKS = frozenset(";:,.!?…)”")
 
 
-class Reader(Protocol):
-    """Turns text of one language into tokens."""
+class LanguageG2P(Protocol):
+    """Turns text of one language into words and marks with phonemes."""
 
-    def read(self, text: str) -> list[Token]: ...
+    def phonemize(self, text: str) -> list[PhonemeToken]: ...
 
 
 class Phonemizer:
-    """Phonemes for text in every language; dictionaries are loaded when a language is first read."""
+    """Phonemes for text in every language; dictionaries are loaded when a language is first used."""
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._readers: dict[str, Reader] = {}
-        self._tagger: Tagger | None = None  # both kinds of English use it
+        self._backends: dict[str, LanguageG2P] = {}
+        self._tagger: Tagger | None = None  # American and British English share it
 
-    def __call__(self, text: str, language: Language) -> list[Token]:
-        """The words and marks of `text` with their sounds, in order."""
-        found: list[Token] = []
-        for run in runs(text, language):
-            tokens = self._reader(run.reader).read(text[run.start : run.end])
+    def __call__(self, text: str, language: Language) -> list[PhonemeToken]:
+        """The words and marks of `text` with their phonemes, in order."""
+        found: list[PhonemeToken] = []
+        for run in _split_by_script(text, language):
+            tokens = self._get_backend(run.backend).phonemize(text[run.start : run.end])
             if found and tokens:
                 found[-1] = replace(found[-1], space=True)
             found.extend(
-                Token(run.start + token.start, run.start + token.end, within(token.phonemes), token.space)
+                PhonemeToken(
+                    run.start + token.start,
+                    run.start + token.end,
+                    restrict_to_vocabulary(token.phonemes),
+                    token.space,
+                )
                 for token in tokens
             )
-        return _spaced([token for token in found if token.phonemes])
+        return _fix_spaces([token for token in found if token.phonemes])
 
     def warm(self, language: Language) -> None:
         """Loads what the language needs, so that the first text does not wait for it."""
-        self._reader(language).read("a")
+        self._get_backend(language).phonemize("a")
 
-    def _reader(self, name: str) -> Reader:
+    def _get_backend(self, name: str) -> LanguageG2P:
         with self._lock:
-            if name not in self._readers:
-                self._readers[name] = self._load(name)
+            if name not in self._backends:
+                self._backends[name] = self._load(name)
                 trim_malloc()
-            return self._readers[name]
+            return self._backends[name]
 
-    def _load(self, name: str) -> Reader:
-        """The reader for a language, or for an espeak-ng voice. Imported here: most servers read few languages."""
+    def _load(self, name: str) -> LanguageG2P:
+        """The G2P of a language or an espeak-ng voice. The large libraries are imported only where they are used."""
         if name in (Language.ENGLISH_US, Language.ENGLISH_GB):
-            from svc.text.g2p.english import EnglishReader
-            from svc.text.g2p.tagger import Tagger
-
             self._tagger = self._tagger or Tagger()
-            return EnglishReader(self._tagger, british=name == Language.ENGLISH_GB)
+            return EnglishG2P(self._tagger, british=name == Language.ENGLISH_GB)
         if name == Language.JAPANESE:
-            from svc.text.g2p.japanese import JapaneseReader
+            from svc.text.g2p.japanese import JapaneseG2P
 
-            return JapaneseReader()
+            return JapaneseG2P()
         if name == Language.MANDARIN:
-            from svc.text.g2p.mandarin import MandarinReader
+            from svc.text.g2p.mandarin import MandarinG2P
 
-            return MandarinReader()
-        from svc.text.g2p.aligned import EspeakReader
-        from svc.text.g2p.espeak import Espeak
-
-        return EspeakReader(Espeak(), _ESPEAK_VOICES.get(name, name))
+            return MandarinG2P()
+        return EspeakG2P(Espeak(), _ESPEAK_VOICES.get(name, name))
 
 
-def _spaced(tokens: list[Token]) -> list[Token]:
+def _fix_spaces(tokens: list[PhonemeToken]) -> list[PhonemeToken]:
     """No space before a closing mark, nor at the end."""
     following = [token.phonemes for token in tokens[1:]] + ["."]
     return [
         replace(token, space=token.space and after not in _CLOSING_MARKS)
         for token, after in zip(tokens, following, strict=False)
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """The characters `start:end`, all for one `backend`: a language, or an espeak-ng voice."""
+
+    backend: str
+    start: int
+    end: int
+
+
+def _split_by_script(text: str, language: Language) -> list[_Run]:
+    """The text in runs of one backend each; characters that all scripts use stay with the run before them."""
+    scripts = [find_script(character) for character in text]
+    backends = _choose_backends(set(scripts), language)
+    runs: list[_Run] = []
+    backend, start = None, 0
+    for at, script in enumerate(scripts):
+        if script is Script.COMMON or backends[script] == backend:
+            continue
+        if backend is not None:
+            runs.append(_Run(backend, start, at))
+            start = at
+        backend = backends[script]
+    if text:
+        runs.append(_Run(backend or language, start, len(text)))
+    return runs
+
+
+def _choose_backends(scripts: set[Script], language: Language) -> dict[Script, str]:
+    east_asian = language in (Language.JAPANESE, Language.MANDARIN)
+    han = language if east_asian else Language.JAPANESE if Script.KANA in scripts else Language.MANDARIN
+    return {
+        **_FOREIGN_VOICES,
+        Script.LATIN: language if language.latin else Language.ENGLISH_US,
+        Script.DEVANAGARI: Language.HINDI,
+        Script.KANA: Language.JAPANESE,
+        Script.HAN: han,
+    }

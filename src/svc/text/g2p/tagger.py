@@ -1,8 +1,8 @@
-"""Parts of speech for English words: an averaged perceptron over the word and its neighbours."""
+"""Part-of-speech tags for English words: an averaged perceptron over the word and its neighbours."""
 
 import re
 
-from svc.text.g2p.assets import load_json
+from svc.text.g2p.lexicon import load_json
 
 _CONTRACTION = re.compile(r"(?i)(?<=.)(n't|'(?:s|re|ve|ll|d|m))$")
 
@@ -12,12 +12,12 @@ class Tagger:
 
     def __init__(self) -> None:
         model = load_json("tagger.json.gz")
-        self._certain: dict[str, str] = model["tagdict"]
+        self._unambiguous: dict[str, str] = model["tagdict"]
         self._weights: dict[str, dict[str, float]] = model["weights"]
         self._vocabulary = frozenset(model["vocab"])
 
     def __call__(self, words: list[str]) -> list[str]:
-        """One tag a word; a contraction ("she's") has the tag of its first part."""
+        """One tag per word; a contraction ("she's") has the tag of its first part."""
         parts: list[str] = []
         firsts: list[int] = []
         for word in words:
@@ -27,10 +27,10 @@ class Tagger:
         return [tags[first] for first in firsts]
 
     def _tag(self, parts: list[str]) -> list[str]:
-        window = ["-START2-", "-START-", *map(self._normal, parts), "-END-", "-END2-"]
+        window = ["-START2-", "-START-", *map(self._normalise, parts), "-END-", "-END2-"]
         tags = ["-START2-", "-START-"]
         for at, part in enumerate(parts):
-            tags.append(self._certain.get(part) or self._guess(part, window[at : at + 5], tags[-1], tags[-2]))
+            tags.append(self._unambiguous.get(part) or self._guess(part, window[at : at + 5], tags[-1], tags[-2]))
         return tags[2:]
 
     def _guess(self, word: str, window: list[str], before: str, before_that: str) -> str:
@@ -58,17 +58,17 @@ class Tagger:
                 scores[tag] = scores.get(tag, 0.0) + weight
         return max(scores, key=lambda tag: (scores[tag], tag)) if scores else "NN"
 
-    def _normal(self, word: str) -> str:
-        """The word as a feature: numbers and rare words by their look alone."""
+    def _normalise(self, word: str) -> str:
+        """The word as a feature: numbers and rare words only by their shape."""
         if "-" in word and word[0] != "-":
-            normal = "!HYPHEN"
+            normalised = "!HYPHEN"
         elif word.isdigit() and len(word) == 4:
-            normal = "!YEAR"
+            normalised = "!YEAR"
         elif word[0].isdigit():
-            normal = "!DIGITS"
+            normalised = "!DIGITS"
         else:
-            normal = word.lower()
-        return normal if normal in self._vocabulary else f"<{_shape(word)}>"
+            normalised = word.lower()
+        return normalised if normalised in self._vocabulary else f"<{_shape(word)}>"
 
 
 def _shape(word: str) -> str:

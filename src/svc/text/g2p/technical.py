@@ -1,7 +1,7 @@
-"""Words of software, and a few names, that lexicons lack or have wrong: how to say them.
+"""Technical words, and a few names, that the lexicons lack or have wrong.
 
-A word between slashes is in American phonemes; any other is read as the English word that it is, and a
-capital letter by its name.
+Each is respelt: a word between slashes is in American phonemes, a capital letter is spelt by its name, and any other
+word is an English one.
 """
 
 _TABLE = """
@@ -131,18 +131,18 @@ zsh             Z shell
 """
 
 RESPELLINGS: dict[str, list[str]] = {
-    word: said for word, *said in (line.split() for line in _TABLE.strip().splitlines())
+    word: parts for word, *parts in (line.split() for line in _TABLE.strip().splitlines())
 }
 
-# American vowels in the British alphabet, longest first; "r" is heard only before a vowel.
+# American phonemes and their British ones, longest first; British "r" is pronounced only before a vowel.
 _BRITISH = (
     ("ɜɹ", "ɜː"), ("ɑɹ", "ɑː"), ("ɔɹ", "ɔː"), ("ɛɹ", "ɛː"), ("ɪɹ", "ɪə"), ("əɹ", "ə"),
     ("O", "Q"), ("ɑ", "ɒ"), ("æ", "a"), ("ɔθ", "ɔːθ"), ("ˈi", "ˈiː"), ("ˈu", "ˈuː"), ("ɾ", "t"), ("ᵻ", "ɪ"),
 )  # fmt: skip
 
 
-def british(american: str) -> str:
-    """American phonemes as a British speaker would say them, nearly."""
-    for theirs, ours in _BRITISH:
-        american = american.replace(theirs, ours)
-    return american
+def to_british(phonemes: str) -> str:
+    """American phonemes turned into approximately British ones."""
+    for american, british in _BRITISH:
+        phonemes = phonemes.replace(american, british)
+    return phonemes

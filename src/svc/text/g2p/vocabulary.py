@@ -1,13 +1,13 @@
-"""The symbols that Kokoro was trained on, and the number that the model knows each by."""
+"""The phoneme vocabulary of Kokoro: each symbol and its token id."""
 
 # fmt: off
 VOCABULARY: dict[str, int] = {
-    # marks
+    # punctuation
     ";": 1, ":": 2, ",": 3, ".": 4, "!": 5, "?": 6, "—": 9, "…": 10, '"': 11, "(": 12, ")": 13,
     "“": 14, "”": 15, " ": 16,
     # combining nasal mark, affricates, labial mark
     "\u0303": 17, "ʣ": 18, "ʥ": 19, "ʦ": 20, "ʨ": 21, "ᵝ": 22, "ꭧ": 23,
-    # diphthongs and other single letters of the training alphabet
+    # diphthongs and other sounds written with one letter
     "A": 24, "I": 25, "O": 31, "Q": 33, "S": 35, "T": 36, "W": 39, "Y": 41, "ᵊ": 42,
     # latin letters
     "a": 43, "b": 44, "c": 45, "d": 46, "e": 47, "f": 48, "h": 50, "i": 51, "j": 52, "k": 53,

@@ -1,33 +1,59 @@
-"""Written text as it is read aloud: numbers, dates, money, units, abbreviations, symbols and the like in words.
+"""Text normalisation: numbers, dates, money, units, abbreviations and symbols in words, as they are spoken.
 
-Number words are our own tables. num2words is LGPL and knows cardinals, but neither Hindi's irregular hundred
-nor gender, apocope or the counting of hours and money, which is where the work is.
+Number words are our own tables. num2words is LGPL and has cardinals, but not the irregular Hindi numbers up to a
+hundred, nor gender, apocope, or the counting of hours and money, which are most of the work.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 
 from svc.text.language import Language
-from svc.text.normalise.folding import Folded, fold
-from svc.text.normalise.languages import rules_of
-from svc.text.normalise.rules import Rewrite, rewrite
-from svc.text.spans import Reading
+from svc.text.normalise import english, grammar_rules
+from svc.text.normalise.french import French
+from svc.text.normalise.grammar import Grammar
+from svc.text.normalise.hindi import Hindi
+from svc.text.normalise.italian import Italian
+from svc.text.normalise.japanese import Japanese
+from svc.text.normalise.mandarin import Mandarin
+from svc.text.normalise.portuguese import Portuguese
+from svc.text.normalise.rules import Rule, Span, apply_rules
+from svc.text.normalise.spanish import Spanish
+from svc.text.normalise.typography import FoldedText, fold
 
-# No pattern ever sees more than this, so that time grows with the length of a text and not with its square.
+# No pattern sees more characters than this, so that time grows linearly with the length of a text.
 LONGEST_WINDOW = 2000
 
+_GRAMMARS: dict[Language, Callable[[], Grammar]] = {
+    Language.SPANISH: Spanish,
+    Language.FRENCH: French,
+    Language.HINDI: Hindi,
+    Language.ITALIAN: Italian,
+    Language.JAPANESE: Japanese,
+    Language.PORTUGUESE_BR: Portuguese,
+    Language.MANDARIN: Mandarin,
+}
 
-def normalise(text: str, language: Language) -> list[Reading]:
-    """What is read for each stretch of the text; the readings cover it from its first to its last character."""
+
+def normalise(text: str, language: Language) -> list[Span]:
+    """The spoken form of each part of the text; the spans cover it from its first to its last character."""
     folded = fold(text)
-    rewrites: list[Rewrite] = []
-    for start, end in windows(folded.text):
-        found = rewrite(folded.text[start:end], rules_of(language))
-        rewrites.extend(Rewrite(start + each.start, start + each.end, each.spoken) for each in found)
-    return _readings(len(text), folded, rewrites)
+    rewritten: list[Span] = []
+    for start, end in split_windows(folded.text):
+        found = apply_rules(_load_rules(language), folded.text[start:end])
+        rewritten.extend(Span(start + span.start, start + span.end, span.spoken) for span in found)
+    return _restore_positions(len(text), folded, rewritten)
 
 
-def windows(text: str) -> Iterator[tuple[int, int]]:
-    """Stretches of bounded length, cut between words where there are any."""
+@cache
+def _load_rules(language: Language) -> tuple[Rule, ...]:
+    """The rules of a language, compiled when it is first used."""
+    if language in _GRAMMARS:
+        return grammar_rules.build_rules(_GRAMMARS[language]())
+    return english.build_rules(british=language is Language.ENGLISH_GB)
+
+
+def split_windows(text: str) -> Iterator[tuple[int, int]]:
+    """Ranges of at most LONGEST_WINDOW characters, cut between words if possible."""
     start = 0
     while start < len(text):
         end = min(start + LONGEST_WINDOW, len(text))
@@ -38,48 +64,49 @@ def windows(text: str) -> Iterator[tuple[int, int]]:
         start = end
 
 
-def _readings(length: int, folded: Folded, rewrites: list[Rewrite]) -> list[Reading]:
-    """The rewritten expressions and what lies between them, in the places of the original text."""
-    readings: list[Reading] = []
+def _restore_positions(length: int, folded: FoldedText, rewritten: list[Span]) -> list[Span]:
+    """Spans that cover the original text, from the rewritten spans of the folded text."""
+    spans: list[Span] = []
     position = 0
-    for piece in _pieces(folded, rewrites):
-        start, end = folded.starts[piece.start], folded.ends[piece.end - 1]
-        if start < position:  # one character, such as ㎏, became several that are read apart
-            start, spoken = readings[-1].start, readings[-1].spoken + piece.spoken
-            readings[-1] = Reading(start, max(end, position), spoken)
+    for span in _fill_gaps(folded, rewritten):
+        start, end = folded.starts[span.start], folded.ends[span.end - 1]
+        if start < position:  # one character, such as ㎏, became several that different spans cover
+            start, spoken = spans[-1].start, spans[-1].spoken + span.spoken
+            spans[-1] = Span(start, max(end, position), spoken)
         else:
-            readings.extend(_silence(position, start))
-            readings.append(Reading(start, end, piece.spoken))
-        position = readings[-1].end
-    readings.extend(_silence(position, length))
-    return readings
+            spans.extend(_silence(position, start))
+            spans.append(Span(start, end, span.spoken))
+        position = spans[-1].end
+    spans.extend(_silence(position, length))
+    return spans
 
 
-def _silence(start: int, end: int) -> list[Reading]:
-    """Characters that folding dropped are read as nothing."""
-    return [Reading(start, end, "")] if start < end else []
+def _silence(start: int, end: int) -> list[Span]:
+    """Characters that folding dropped have no spoken form."""
+    return [Span(start, end, "")] if start < end else []
 
 
-def _pieces(folded: Folded, rewrites: list[Rewrite]) -> Iterator[Rewrite]:
+def _fill_gaps(folded: FoldedText, rewritten: list[Span]) -> Iterator[Span]:
+    """The rewritten spans, and spans for the unchanged text between them."""
     position = 0
-    for each in rewrites:
-        yield from _unchanged(folded, position, each.start)
-        yield each
-        position = each.end
-    yield from _unchanged(folded, position, len(folded.text))
+    for span in rewritten:
+        yield from _copy(folded, position, span.start)
+        yield span
+        position = span.end
+    yield from _copy(folded, position, len(folded.text))
 
 
-def _unchanged(folded: Folded, start: int, end: int) -> Iterator[Rewrite]:
-    """Folded text read as itself, in one piece as long as its characters and the original's go in step."""
+def _copy(folded: FoldedText, start: int, end: int) -> Iterator[Span]:
+    """Unchanged text, cut where its characters do not correspond one to one with the original."""
     run = start
     for index in range(start + 1, end + 1):
-        if index == end or not _in_step(folded, index):
-            yield Rewrite(run, index, folded.text[run:index])
+        if index == end or not _is_contiguous(folded, index):
+            yield Span(run, index, folded.text[run:index])
             run = index
 
 
-def _in_step(folded: Folded, index: int) -> bool:
-    """Whether the character at `index` follows its predecessor in the original text as it does here."""
+def _is_contiguous(folded: FoldedText, index: int) -> bool:
+    """Whether the characters at `index - 1` and `index` are neighbours in the original text, too."""
     start, before = folded.starts[index], folded.starts[index - 1]
     both_single = folded.ends[index] == start + 1 and folded.ends[index - 1] == before + 1
     return start == before or (both_single and start == before + 1)

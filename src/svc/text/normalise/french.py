@@ -1,12 +1,11 @@
-"""How French is read."""
+"""French normalisation."""
 
-import re
+from functools import partial
 from typing import ClassVar
 
-from svc.text.normalise import roman
-from svc.text.normalise.addresses import Signs
-from svc.text.normalise.grammar import Currency, Grammar, Noun
-from svc.text.normalise.rules import Rule, rule
+from svc.text.normalise.grammar import Currency, Grammar, Noun, build_century_rule
+from svc.text.normalise.rules import Rule
+from svc.text.normalise.urls import SignNames
 
 SMALL = (
     "zéro", "un", "deux", "trois", "quatre", "cinq", "six", "sept", "huit", "neuf", "dix", "onze", "douze",
@@ -30,7 +29,7 @@ class French(Grammar):
     percent = "pour cent"
     to = "à"
     conjunction = "et"
-    signs = Signs(
+    signs = SignNames(
         at="arobase", dot="point", slash="slash", hyphen="tiret", underscore="tiret bas", hashtag="hashtag",
         equals="égal", question="point d'interrogation", ampersand="et", colon="deux points", spell=" ".join,
     )  # fmt: skip
@@ -106,7 +105,7 @@ class French(Grammar):
                 return f"{head} {self.cardinal(rest, feminine=feminine)}" if rest else head
         if number >= 1000:
             count, rest = divmod(number, 1000)
-            head = "mille" if count == 1 else f"{self._unmarked(count)} mille"
+            head = "mille" if count == 1 else f"{self._without_plural_s(count)} mille"
             return f"{head} {self.cardinal(rest, feminine=feminine)}" if rest else head
         words = self._below_thousand(number)
         ends_in_one = number % 100 not in (11, 71, 91) and number % 10 == 1
@@ -117,7 +116,7 @@ class French(Grammar):
             return "première" if feminine else "premier"
         if number == 2 and feminine:
             return "seconde"
-        words = self._unmarked(number)
+        words = self._without_plural_s(number)
         special = {"cinq": "cinquième", "neuf": "neuvième"}
         for ending, name in special.items():
             if words.endswith(ending):
@@ -131,21 +130,20 @@ class French(Grammar):
         spoken = f"{'premier' if day == 1 else self.cardinal(day)} {self.months[month - 1]}"
         return f"{spoken} {self.cardinal(year)}" if year else spoken
 
-    def clock(self, hour: int, minute: int) -> str:
+    def time(self, hour: int, minute: int) -> str:
         spoken = f"{self.cardinal(hour, feminine=True)} {'heure' if hour < 2 else 'heures'}"
         return f"{spoken} {self.cardinal(minute)}" if minute else spoken
 
     def extra_rules(self) -> list[Rule]:
-        """Centuries are counted in Roman numerals."""
 
-        def century(match: re.Match[str]) -> str | None:
-            number = roman.value(match["numeral"])
-            return self.ordinal(number, feminine=False) if number else None
+        return [
+            build_century_rule(
+                r"\b(?P<numeral>[IVX]++)(?:e|ème|è|er)(?=[ ](?:siècle|s\.))", partial(self.ordinal, feminine=False)
+            )
+        ]
 
-        return [rule(r"\b(?P<numeral>[IVX]++)(?:e|ème|è|er)(?=[ ](?:siècle|s\.))", century)]
-
-    def _unmarked(self, number: int) -> str:
-        """Before "mille" and in ordinals, "cents" and "quatre-vingts" lose their s."""
+    def _without_plural_s(self, number: int) -> str:
+        """The cardinal before "mille" and in ordinals, where "cents" and "quatre-vingts" lose their s."""
         words = self.cardinal(number)
         return words[:-1] if words.endswith(("cents", "vingts")) else words
 

@@ -1,18 +1,19 @@
-"""What a language other than English needs to say numbers, dates, times, money and units."""
+"""What each language other than English supplies: its number words, dates, times, money and units."""
 
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar
 
-from svc.text.normalise.addresses import Signs
 from svc.text.normalise.rules import Rule
+from svc.text.normalise.urls import SignNames
 
 
 @dataclass(frozen=True, slots=True)
 class Noun:
-    """Something that is counted."""
+    """A noun that numbers count."""
 
     one: str
     many: str
@@ -21,19 +22,23 @@ class Noun:
 
 @dataclass(frozen=True, slots=True)
 class Currency:
-    """A currency and its hundredth part, if it has one that people still say."""
+    """A currency and its hundredth part, if it has one that is still in use."""
 
     unit: Noun
     cent: Noun | None
 
 
+def unit(name: str) -> Noun:
+    """A noun with one form for singular and plural."""
+    return Noun(name, name)
+
+
 class Grammar(ABC):
-    """How a language says what is written in digits and signs; each language overrides what differs."""
+    """The spoken form of numbers and signs in a language; each language overrides what differs."""
 
     decimal_mark = ","
-    group = r"[. ]\d{3}"  # how the digits after the first three are set off
+    group = r"[. ]\d{3}"  # the thousands separator and its digits
     space = " "  # between a number and its noun
-
     pause = ", "  # between groups of digits
 
     point: str
@@ -41,7 +46,7 @@ class Grammar(ABC):
     percent: str
     to: str  # between the ends of a range
     conjunction: str  # between an amount and its cents, and for &
-    signs: Signs
+    signs: SignNames
     months: tuple[str, ...]
     currencies: ClassVar[Mapping[str, Currency]]
     magnitudes: ClassVar[Mapping[str, Noun]]
@@ -53,31 +58,31 @@ class Grammar(ABC):
 
     @abstractmethod
     def cardinal(self, number: int, *, feminine: bool = False) -> str:
-        """A number that counts nothing in particular."""
+        """A number without a noun."""
 
-    def counting(self, number: int, *, feminine: bool) -> str:
+    def cardinal_before_noun(self, number: int, *, feminine: bool) -> str:
         """A number before the noun that it counts."""
         return self.cardinal(number, feminine=feminine)
 
     @abstractmethod
     def ordinal(self, number: int, *, feminine: bool) -> str:
-        """A number's place in a row."""
+        """An ordinal number."""
 
     def digits(self, written: str) -> str:
         return " ".join(self.cardinal(int(digit)) for digit in written if digit.isdecimal())
 
-    def whole(self, digits: str) -> str:
-        """A run of digits; very long ones and those with leading zeros one by one."""
+    def integer(self, digits: str) -> str:
+        """A run of digits; digit by digit if it is very long or has leading zeros."""
         if len(digits) > 15 or (len(digits) > 1 and int(digits[0]) == 0):
             return self.digits(digits)
         return self.cardinal(int(digits))
 
     def decimals(self, digits: str) -> str:
-        """Decimals are said as a number where that is short, else digit by digit."""
-        return self.whole(digits) if len(digits) <= 2 else self.digits(digits)
+        """Decimals as a number if there are at most two, else digit by digit."""
+        return self.integer(digits) if len(digits) <= 2 else self.digits(digits)
 
     def number(self, whole: str, decimals: str | None) -> str:
-        spoken = self.whole(whole)
+        spoken = self.integer(whole)
         return self.space.join((spoken, self.point, self.decimals(decimals))) if decimals else spoken
 
     def quantity(self, whole: str, decimals: str | None, noun: Noun) -> str:
@@ -85,7 +90,7 @@ class Grammar(ABC):
         if decimals or len(whole) > 15:
             return f"{self.number(whole, decimals)}{self.space}{noun.many}"
         count = int(whole)
-        spoken = self.counting(count, feminine=noun.feminine)
+        spoken = self.cardinal_before_noun(count, feminine=noun.feminine)
         return f"{spoken}{self.space}{noun.one if count == 1 else noun.many}"
 
     def money(self, whole: str, decimals: str | None, currency: Currency) -> str:
@@ -103,7 +108,7 @@ class Grammar(ABC):
         return f"{self.quantity(whole, decimals, magnitude)} {self.of(currency.unit.many)}"
 
     def is_feminine(self, noun: str) -> bool:
-        """A guess from how a noun ends, for numbers that agree with what they count."""
+        """A guess from the ending of a noun, for numbers that agree in gender."""
         return noun.endswith(("a", "as", "ción", "ciones", "ção", "ções", "dad", "dades", "dade"))
 
     def extra_rules(self) -> list[Rule]:
@@ -111,6 +116,7 @@ class Grammar(ABC):
         return []
 
     def of(self, noun: str) -> str:
+        """A noun with the preposition that follows a large number: "millones de euros"."""
         return f"de {noun}"
 
     def percentage(self, number: str) -> str:
@@ -121,5 +127,30 @@ class Grammar(ABC):
         """A day of a month."""
 
     @abstractmethod
-    def clock(self, hour: int, minute: int) -> str:
+    def time(self, hour: int, minute: int) -> str:
         """A time of day."""
+
+
+_ROMAN_VALUES = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100, "D": 500, "M": 1000}
+_CANONICAL_ROMAN = re.compile(r"M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})")
+
+
+def parse_roman(numeral: str) -> int:
+    """The number that a well-formed Roman numeral stands for, else 0."""
+    if not _CANONICAL_ROMAN.fullmatch(numeral):
+        return 0
+    total = 0
+    for letter, following in zip(numeral, numeral[1:] + " ", strict=True):
+        is_subtracted = _ROMAN_VALUES[letter] < _ROMAN_VALUES.get(following, 0)
+        total += -_ROMAN_VALUES[letter] if is_subtracted else _ROMAN_VALUES[letter]
+    return total
+
+
+def build_century_rule(pattern: str, say: Callable[[int], str]) -> Rule:
+    """Centuries are counted in Roman numerals: the group `numeral` of the pattern."""
+
+    def say_century(match: re.Match[str]) -> str | None:
+        number = parse_roman(match["numeral"])
+        return say(number) if number else None
+
+    return Rule(pattern, say_century)

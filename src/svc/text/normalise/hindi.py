@@ -1,11 +1,11 @@
-"""How Hindi is read."""
+"""Hindi normalisation."""
 
 from typing import ClassVar
 
-from svc.text.normalise.addresses import Signs
-from svc.text.normalise.grammar import Currency, Grammar, Noun
+from svc.text.normalise.grammar import Currency, Grammar, Noun, unit
+from svc.text.normalise.urls import SignNames
 
-# Up to a hundred every number has a name of its own.
+# Every number below a hundred has its own name.
 SMALL = (
     "शून्य", "एक", "दो", "तीन", "चार", "पाँच", "छह", "सात", "आठ", "नौ", "दस", "ग्यारह", "बारह", "तेरह",
     "चौदह", "पंद्रह", "सोलह", "सत्रह", "अठारह", "उन्नीस", "बीस", "इक्कीस", "बाईस", "तेईस", "चौबीस",
@@ -22,12 +22,8 @@ SCALES = ((10**11, "खरब"), (10**9, "अरब"), (10**7, "करोड़"
 ORDINALS = {1: "पहला", 2: "दूसरा", 3: "तीसरा", 4: "चौथा", 6: "छठा"}
 
 
-def _unit(name: str) -> Noun:
-    return Noun(name, name)
-
-
 RUPEE = Currency(Noun("रुपया", "रुपये"), Noun("पैसा", "पैसे"))
-DOLLAR = Currency(_unit("डॉलर"), _unit("सेंट"))
+DOLLAR = Currency(unit("डॉलर"), unit("सेंट"))
 
 
 class Hindi(Grammar):
@@ -38,7 +34,7 @@ class Hindi(Grammar):
     percent = "प्रतिशत"
     to = "से"
     conjunction = "और"
-    signs = Signs(
+    signs = SignNames(
         at="ऐट", dot="डॉट", slash="स्लैश", hyphen="डैश", underscore="अंडरस्कोर", hashtag="हैशटैग",
         equals="बराबर", question="प्रश्न चिह्न", ampersand="और", colon="कोलन", spell=" ".join,
     )  # fmt: skip
@@ -48,20 +44,20 @@ class Hindi(Grammar):
     )  # fmt: skip
     currencies: ClassVar = {
         "₹": RUPEE, "Rs.": RUPEE, "Rs": RUPEE, "रु.": RUPEE, "रु": RUPEE, "$": DOLLAR,
-        "€": Currency(_unit("यूरो"), _unit("सेंट")), "£": Currency(_unit("पाउंड"), _unit("पेंस")),
-        "¥": Currency(_unit("येन"), None),
+        "€": Currency(unit("यूरो"), unit("सेंट")), "£": Currency(unit("पाउंड"), unit("पेंस")),
+        "¥": Currency(unit("येन"), None),
     }  # fmt: skip
-    magnitudes: ClassVar = {name: _unit(name) for name in ("हज़ार", "हजार", "लाख", "करोड़", "अरब", "मिलियन", "बिलियन")}
+    magnitudes: ClassVar = {name: unit(name) for name in ("हज़ार", "हजार", "लाख", "करोड़", "अरब", "मिलियन", "बिलियन")}
     units: ClassVar = {
-        "km/h": _unit("किलोमीटर प्रति घंटा"), "किमी/घंटा": _unit("किलोमीटर प्रति घंटा"),
-        "km": _unit("किलोमीटर"), "किमी": _unit("किलोमीटर"), "कि.मी.": _unit("किलोमीटर"), "m": _unit("मीटर"),
-        "cm": _unit("सेंटीमीटर"), "mm": _unit("मिलीमीटर"), "m²": _unit("वर्ग मीटर"),
-        "kg": _unit("किलोग्राम"), "किग्रा": _unit("किलोग्राम"), "g": _unit("ग्राम"),
-        "mg": _unit("मिलीग्राम"), "l": _unit("लीटर"), "L": _unit("लीटर"), "ml": _unit("मिलीलीटर"),
-        "°C": _unit("डिग्री सेल्सियस"), "°F": _unit("डिग्री फ़ारेनहाइट"), "°": _unit("डिग्री"),
-        "GB": _unit("गीगाबाइट"), "MB": _unit("मेगाबाइट"), "TB": _unit("टेराबाइट"), "kW": _unit("किलोवाट"),
-        "W": _unit("वाट"), "V": _unit("वोल्ट"), "MHz": _unit("मेगाहर्ट्ज़"), "GHz": _unit("गीगाहर्ट्ज़"),
-        "min": _unit("मिनट"), "s": _unit("सेकंड"),
+        "km/h": unit("किलोमीटर प्रति घंटा"), "किमी/घंटा": unit("किलोमीटर प्रति घंटा"),
+        "km": unit("किलोमीटर"), "किमी": unit("किलोमीटर"), "कि.मी.": unit("किलोमीटर"), "m": unit("मीटर"),
+        "cm": unit("सेंटीमीटर"), "mm": unit("मिलीमीटर"), "m²": unit("वर्ग मीटर"),
+        "kg": unit("किलोग्राम"), "किग्रा": unit("किलोग्राम"), "g": unit("ग्राम"),
+        "mg": unit("मिलीग्राम"), "l": unit("लीटर"), "L": unit("लीटर"), "ml": unit("मिलीलीटर"),
+        "°C": unit("डिग्री सेल्सियस"), "°F": unit("डिग्री फ़ारेनहाइट"), "°": unit("डिग्री"),
+        "GB": unit("गीगाबाइट"), "MB": unit("मेगाबाइट"), "TB": unit("टेराबाइट"), "kW": unit("किलोवाट"),
+        "W": unit("वाट"), "V": unit("वोल्ट"), "MHz": unit("मेगाहर्ट्ज़"), "GHz": unit("गीगाहर्ट्ज़"),
+        "min": unit("मिनट"), "s": unit("सेकंड"),
     }  # fmt: skip
     abbreviations: ClassVar = {
         "डॉ.": "डॉक्टर", "डॉ॰": "डॉक्टर", "प्रो.": "प्रोफ़ेसर", "श्री.": "श्री", "पं.": "पंडित",
@@ -86,10 +82,10 @@ class Hindi(Grammar):
                 return f"{head} {self.cardinal(rest)}" if rest else head
         return SMALL[number]
 
-    def whole(self, digits: str) -> str:
-        """A number of four digits is a year more often than not, and then it is counted in hundreds."""
+    def integer(self, digits: str) -> str:
+        """A number from 1100 to 1999 is usually a year, which is counted in hundreds."""
         is_year = len(digits) == 4 and 1100 <= int(digits) < 2000
-        return self._year(int(digits)) if is_year else super().whole(digits)
+        return self._year(int(digits)) if is_year else super().integer(digits)
 
     def ordinal(self, number: int, *, feminine: bool) -> str:
         if number in ORDINALS:
@@ -106,7 +102,7 @@ class Hindi(Grammar):
         spoken = f"{self.cardinal(day)} {self.months[month - 1]}"
         return f"{spoken} {self._year(year)}" if year else spoken
 
-    def clock(self, hour: int, minute: int) -> str:
+    def time(self, hour: int, minute: int) -> str:
         spoken = self.cardinal(hour)
         return f"{spoken} बजकर {self.cardinal(minute)} मिनट" if minute else f"{spoken} बजे"
 

@@ -1,12 +1,11 @@
-"""How Italian is read."""
+"""Italian normalisation."""
 
-import re
+from functools import partial
 from typing import ClassVar
 
-from svc.text.normalise import roman
-from svc.text.normalise.addresses import Signs
-from svc.text.normalise.grammar import Currency, Grammar, Noun
-from svc.text.normalise.rules import Rule, rule
+from svc.text.normalise.grammar import Currency, Grammar, Noun, build_century_rule
+from svc.text.normalise.rules import Rule
+from svc.text.normalise.urls import SignNames
 
 SMALL = (
     "zero", "uno", "due", "tre", "quattro", "cinque", "sei", "sette", "otto", "nove", "dieci", "undici",
@@ -31,7 +30,7 @@ class Italian(Grammar):
     percent = "per cento"
     to = "a"
     conjunction = "e"
-    signs = Signs(
+    signs = SignNames(
         at="chiocciola", dot="punto", slash="barra", hyphen="trattino", underscore="trattino basso",
         hashtag="hashtag", equals="uguale", question="punto interrogativo", ampersand="e", colon="due punti",
         spell=" ".join,
@@ -96,11 +95,11 @@ class Italian(Grammar):
                 return f"{head} {self.cardinal(rest)}" if rest else head
         if number >= 1000:
             count, rest = divmod(number, 1000)
-            head = "mille" if count == 1 else self._accentless(count) + "mila"
+            head = "mille" if count == 1 else self._without_accent(count) + "mila"
             return head + (self._below_thousand(rest) if rest else "")
         return "una" if feminine and number == 1 else self._below_thousand(number)
 
-    def counting(self, number: int, *, feminine: bool) -> str:
+    def cardinal_before_noun(self, number: int, *, feminine: bool) -> str:
         return "un" if number == 1 and not feminine else self.cardinal(number, feminine=feminine)
 
     def ordinal(self, number: int, *, feminine: bool) -> str:
@@ -119,20 +118,15 @@ class Italian(Grammar):
         spoken = f"{'primo' if day == 1 else self.cardinal(day)} {self.months[month - 1]}"
         return f"{spoken} {self.cardinal(year)}" if year else spoken
 
-    def clock(self, hour: int, minute: int) -> str:
+    def time(self, hour: int, minute: int) -> str:
         spoken = self.cardinal(hour, feminine=True)
         return f"{spoken} e {self.cardinal(minute)}" if minute else spoken
 
     def extra_rules(self) -> list[Rule]:
-        """Centuries are counted in Roman numerals."""
 
-        def century(match: re.Match[str]) -> str | None:
-            number = roman.value(match["numeral"])
-            return self.ordinal(number, feminine=False) if number else None
+        return [build_century_rule(r"\b(?P<numeral>[IVX]++)(?=[ ]secolo\b)", partial(self.ordinal, feminine=False))]
 
-        return [rule(r"\b(?P<numeral>[IVX]++)(?=[ ]secolo\b)", century)]
-
-    def _accentless(self, number: int) -> str:
+    def _without_accent(self, number: int) -> str:
         return self._below_thousand(number).replace("tré", "tre")
 
     def _below_thousand(self, number: int) -> str:

@@ -1,9 +1,9 @@
-"""How Japanese is read: numbers become kanji, whose sound depends on the counter after them."""
+"""Japanese normalisation: numbers become kanji, whose pronunciation depends on the counter after them."""
 
 from typing import ClassVar
 
-from svc.text.normalise.addresses import Signs
-from svc.text.normalise.grammar import Currency, Grammar, Noun
+from svc.text.normalise.grammar import Currency, Grammar, Noun, unit
+from svc.text.normalise.urls import SignNames
 
 DIGITS = "零一二三四五六七八九"
 SPOKEN_DIGITS = ("ゼロ", "イチ", "ニ", "サン", "ヨン", "ゴ", "ロク", "ナナ", "ハチ", "キュウ")
@@ -11,12 +11,8 @@ PLACES = ("", "十", "百", "千")
 SCALES = ("", "万", "億", "兆")
 
 
-def _unit(name: str) -> Noun:
-    return Noun(name, name)
-
-
-YEN = Currency(_unit("円"), None)
-DOLLAR = Currency(_unit("ドル"), None)
+YEN = Currency(unit("円"), None)
+DOLLAR = Currency(unit("ドル"), None)
 
 
 class Japanese(Grammar):
@@ -29,27 +25,27 @@ class Japanese(Grammar):
     percent = "パーセント"
     to = "から"
     conjunction = "アンド"
-    signs = Signs(
+    signs = SignNames(
         at="アットマーク", dot="ドット", slash="スラッシュ", hyphen="ハイフン", underscore="アンダーバー",
         hashtag="ハッシュタグ", equals="イコール", question="クエスチョン", ampersand="アンド", colon="コロン",
         spell=" ".join,
     )  # fmt: skip
     months = ()
     currencies: ClassVar = {
-        "¥": YEN, "￥": YEN, "JPY": YEN, "$": DOLLAR, "USD": DOLLAR, "€": Currency(_unit("ユーロ"), None),
-        "£": Currency(_unit("ポンド"), None),
+        "¥": YEN, "￥": YEN, "JPY": YEN, "$": DOLLAR, "USD": DOLLAR, "€": Currency(unit("ユーロ"), None),
+        "£": Currency(unit("ポンド"), None),
     }  # fmt: skip
-    magnitudes: ClassVar = {name: _unit(name) for name in ("万", "億", "兆", "千")}
+    magnitudes: ClassVar = {name: unit(name) for name in ("万", "億", "兆", "千")}
     units: ClassVar = {
-        "km/h": _unit("キロメートル毎時"), "km": _unit("キロメートル"), "m": _unit("メートル"),
-        "cm": _unit("センチメートル"), "mm": _unit("ミリメートル"), "m²": _unit("平方メートル"),
-        "km²": _unit("平方キロメートル"), "m³": _unit("立方メートル"), "kg": _unit("キログラム"),
-        "g": _unit("グラム"), "mg": _unit("ミリグラム"), "t": _unit("トン"), "L": _unit("リットル"),
-        "l": _unit("リットル"), "ml": _unit("ミリリットル"), "mL": _unit("ミリリットル"), "°C": _unit("度"),
-        "°F": _unit("華氏度"), "°": _unit("度"), "min": _unit("分"), "s": _unit("秒"), "kW": _unit("キロワット"),
-        "W": _unit("ワット"), "V": _unit("ボルト"), "Hz": _unit("ヘルツ"), "MHz": _unit("メガヘルツ"),
-        "GHz": _unit("ギガヘルツ"), "KB": _unit("キロバイト"), "MB": _unit("メガバイト"), "GB": _unit("ギガバイト"),
-        "TB": _unit("テラバイト"),
+        "km/h": unit("キロメートル毎時"), "km": unit("キロメートル"), "m": unit("メートル"),
+        "cm": unit("センチメートル"), "mm": unit("ミリメートル"), "m²": unit("平方メートル"),
+        "km²": unit("平方キロメートル"), "m³": unit("立方メートル"), "kg": unit("キログラム"),
+        "g": unit("グラム"), "mg": unit("ミリグラム"), "t": unit("トン"), "L": unit("リットル"),
+        "l": unit("リットル"), "ml": unit("ミリリットル"), "mL": unit("ミリリットル"), "°C": unit("度"),
+        "°F": unit("華氏度"), "°": unit("度"), "min": unit("分"), "s": unit("秒"), "kW": unit("キロワット"),
+        "W": unit("ワット"), "V": unit("ボルト"), "Hz": unit("ヘルツ"), "MHz": unit("メガヘルツ"),
+        "GHz": unit("ギガヘルツ"), "KB": unit("キロバイト"), "MB": unit("メガバイト"), "GB": unit("ギガバイト"),
+        "TB": unit("テラバイト"),
     }  # fmt: skip
     abbreviations: ClassVar = {"No.": "ナンバー", "vs": "対", "vs.": "対", "Dr.": "ドクター", "Mr.": "ミスター"}
     fractions: ClassVar = {
@@ -99,7 +95,7 @@ class Japanese(Grammar):
         spoken = f"{self.cardinal(month)}月{self.cardinal(day)}日"
         return f"{self.cardinal(year)}年{spoken}" if year else spoken
 
-    def clock(self, hour: int, minute: int) -> str:
+    def time(self, hour: int, minute: int) -> str:
         spoken = f"{self.cardinal(hour)}時"
         return f"{spoken}{self.cardinal(minute)}分" if minute else spoken
 

@@ -1,26 +1,22 @@
-"""How Mandarin is read."""
+"""Mandarin normalisation."""
 
 import re
 from typing import ClassVar
 
-from svc.text.normalise.addresses import Signs
-from svc.text.normalise.grammar import Currency, Grammar, Noun
-from svc.text.normalise.rules import Rule, rule
+from svc.text.normalise.grammar import Currency, Grammar, Noun, unit
+from svc.text.normalise.rules import Rule
+from svc.text.normalise.urls import SignNames
 
 DIGITS = "零一二三四五六七八九"
 PLACES = ("", "十", "百", "千")
 SCALES = ("", "万", "亿", "万亿")
 
-# Words that count things: two of them are 两, not 二.
+# Measure words: before them, two is 两, not 二.
 MEASURES = "个位只本件天年次块条张家名人岁种座辆杯瓶层套份台部把双对倍周万亿千"
 
 
-def _unit(name: str) -> Noun:
-    return Noun(name, name)
-
-
-YUAN = Currency(_unit("元"), None)
-DOLLAR = Currency(_unit("美元"), None)
+YUAN = Currency(unit("元"), None)
+DOLLAR = Currency(unit("美元"), None)
 
 
 class Mandarin(Grammar):
@@ -33,25 +29,25 @@ class Mandarin(Grammar):
     percent = "百分之"
     to = "到"
     conjunction = "和"
-    signs = Signs(
+    signs = SignNames(
         at="艾特", dot="点", slash="斜杠", hyphen="横杠", underscore="下划线", hashtag="话题", equals="等于",
         question="问号", ampersand="和", colon="冒号", spell=" ".join,
     )  # fmt: skip
     months = ()
     currencies: ClassVar = {
         "¥": YUAN, "￥": YUAN, "RMB": YUAN, "CNY": YUAN, "$": DOLLAR, "US$": DOLLAR, "USD": DOLLAR,
-        "€": Currency(_unit("欧元"), None), "£": Currency(_unit("英镑"), None),
-        "HK$": Currency(_unit("港元"), None),
+        "€": Currency(unit("欧元"), None), "£": Currency(unit("英镑"), None),
+        "HK$": Currency(unit("港元"), None),
     }  # fmt: skip
-    magnitudes: ClassVar = {name: _unit(name) for name in ("万", "亿", "万亿", "千")}
+    magnitudes: ClassVar = {name: unit(name) for name in ("万", "亿", "万亿", "千")}
     units: ClassVar = {
-        "km/h": _unit("公里每小时"), "km": _unit("公里"), "m": _unit("米"), "cm": _unit("厘米"), "mm": _unit("毫米"),
-        "m²": _unit("平方米"), "km²": _unit("平方公里"), "m³": _unit("立方米"), "kg": _unit("公斤"), "g": _unit("克"),
-        "mg": _unit("毫克"), "t": _unit("吨"), "L": _unit("升"), "l": _unit("升"), "ml": _unit("毫升"),
-        "mL": _unit("毫升"), "°C": _unit("摄氏度"), "°F": _unit("华氏度"), "°": _unit("度"), "min": _unit("分钟"),
-        "s": _unit("秒"), "h": _unit("小时"), "kW": _unit("千瓦"), "W": _unit("瓦"), "V": _unit("伏"),
-        "Hz": _unit("赫兹"), "MHz": _unit("兆赫"), "GHz": _unit("吉赫"), "MB": _unit("兆"), "GB": _unit("G B"),
-        "TB": _unit("T B"),
+        "km/h": unit("公里每小时"), "km": unit("公里"), "m": unit("米"), "cm": unit("厘米"), "mm": unit("毫米"),
+        "m²": unit("平方米"), "km²": unit("平方公里"), "m³": unit("立方米"), "kg": unit("公斤"), "g": unit("克"),
+        "mg": unit("毫克"), "t": unit("吨"), "L": unit("升"), "l": unit("升"), "ml": unit("毫升"),
+        "mL": unit("毫升"), "°C": unit("摄氏度"), "°F": unit("华氏度"), "°": unit("度"), "min": unit("分钟"),
+        "s": unit("秒"), "h": unit("小时"), "kW": unit("千瓦"), "W": unit("瓦"), "V": unit("伏"),
+        "Hz": unit("赫兹"), "MHz": unit("兆赫"), "GHz": unit("吉赫"), "MB": unit("兆"), "GB": unit("G B"),
+        "TB": unit("T B"),
     }  # fmt: skip
     abbreviations: ClassVar = {"No.": "第", "vs": "对", "vs.": "对", "Dr.": "博士", "Mr.": "先生"}
     fractions: ClassVar = {
@@ -75,12 +71,12 @@ class Mandarin(Grammar):
             group = groups[power]
             if not group:
                 continue
-            # A gap in the digits is said once: 一万零五.
+            # A gap in the digits is spoken once: 一万零五.
             gap = "零" if words and (group < 1000 or not groups[power + 1]) else ""
             words += gap + self._below_ten_thousand(group) + SCALES[power]
-        return _shortened(words) or DIGITS[0]
+        return _shorten(words) or DIGITS[0]
 
-    def counting(self, number: int, *, feminine: bool) -> str:
+    def cardinal_before_noun(self, number: int, *, feminine: bool) -> str:
         return "两" if number == 2 else self.cardinal(number)
 
     def ordinal(self, number: int, *, feminine: bool) -> str:
@@ -102,17 +98,17 @@ class Mandarin(Grammar):
         spoken = f"{self.cardinal(month)}月{self.cardinal(day)}日"
         return f"{self.digits(str(year))}年{spoken}" if year else spoken
 
-    def clock(self, hour: int, minute: int) -> str:
-        spoken = f"{self.counting(hour, feminine=False)}点"
+    def time(self, hour: int, minute: int) -> str:
+        spoken = f"{self.cardinal_before_noun(hour, feminine=False)}点"
         if not minute:
             return spoken
         return f"{spoken}{'零' if minute < 10 else ''}{self.cardinal(minute)}分"
 
     def extra_rules(self) -> list[Rule]:
-        def year(match: re.Match[str]) -> str:
+        def say_year(match: re.Match[str]) -> str:
             return self.digits(match[0])
 
-        return [rule(r"(?<!\d)\d{4}(?=年)", year), rule(rf"(?<![\d.,第])2(?=[{MEASURES}])(?!年级)", "两")]
+        return [Rule(r"(?<!\d)\d{4}(?=年)", say_year), Rule(rf"(?<![\d.,第])2(?=[{MEASURES}])(?!年级)", "两")]
 
     def _below_ten_thousand(self, number: int) -> str:
         words, gap = "", False
@@ -124,7 +120,7 @@ class Mandarin(Grammar):
         return words
 
 
-def _shortened(words: str) -> str:
+def _shorten(words: str) -> str:
     """Ten is 十, not 一十; and it is 两千 and 两万, though 二十."""
     words = words.removeprefix("一") if words.startswith("一十") else words
     return re.sub(r"二(?=千|万|亿)(?<!十二)", "两", words)

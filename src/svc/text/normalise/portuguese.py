@@ -1,12 +1,10 @@
-"""How Brazilian Portuguese is read."""
+"""Brazilian Portuguese normalisation."""
 
-import re
 from typing import ClassVar
 
-from svc.text.normalise import roman
-from svc.text.normalise.addresses import Signs
-from svc.text.normalise.grammar import Currency, Grammar, Noun
-from svc.text.normalise.rules import Rule, rule
+from svc.text.normalise.grammar import Currency, Grammar, Noun, build_century_rule
+from svc.text.normalise.rules import Rule
+from svc.text.normalise.urls import SignNames
 
 SMALL = (
     "zero", "um", "dois", "três", "quatro", "cinco", "seis", "sete", "oito", "nove", "dez", "onze", "doze",
@@ -37,7 +35,7 @@ class Portuguese(Grammar):
     percent = "por cento"
     to = "a"
     conjunction = "e"
-    signs = Signs(
+    signs = SignNames(
         at="arroba", dot="ponto", slash="barra", hyphen="hífen", underscore="sublinhado", hashtag="hashtag",
         equals="igual", question="interrogação", ampersand="e", colon="dois pontos", spell=" ".join,
     )  # fmt: skip
@@ -99,11 +97,11 @@ class Portuguese(Grammar):
             if number >= value:
                 count, rest = divmod(number, value)
                 head = f"um {one}" if count == 1 else f"{self.cardinal(count)} {many}"
-                return self._joined(head, rest, feminine=feminine)
+                return self._join(head, rest, feminine=feminine)
         if number >= 1000:
             count, rest = divmod(number, 1000)
             head = "mil" if count == 1 else f"{self.cardinal(count, feminine=feminine)} mil"
-            return self._joined(head, rest, feminine=feminine)
+            return self._join(head, rest, feminine=feminine)
         words = self._below_thousand(number)
         if feminine:
             words = words.replace("entos", "entas")
@@ -126,21 +124,16 @@ class Portuguese(Grammar):
         spoken = f"{'primeiro' if day == 1 else self.cardinal(day)} de {self.months[month - 1]}"
         return f"{spoken} de {self.cardinal(year)}" if year else spoken
 
-    def clock(self, hour: int, minute: int) -> str:
+    def time(self, hour: int, minute: int) -> str:
         spoken = f"{self.cardinal(hour, feminine=True)} {'hora' if hour == 1 else 'horas'}"
         return f"{spoken} e {self.cardinal(minute)}" if minute else spoken
 
     def extra_rules(self) -> list[Rule]:
-        """Centuries are counted in Roman numerals."""
 
-        def century(match: re.Match[str]) -> str | None:
-            number = roman.value(match["numeral"])
-            return self.cardinal(number) if number else None
+        return [build_century_rule(r"(?<=\b[Ss]éculo )(?P<numeral>[IVX]++)\b", self.cardinal)]
 
-        return [rule(r"(?<=\b[Ss]éculo )(?P<numeral>[IVX]++)\b", century)]
-
-    def _joined(self, head: str, rest: int, *, feminine: bool) -> str:
-        """The last part of a number is joined with "e" if it is one word long."""
+    def _join(self, head: str, rest: int, *, feminine: bool) -> str:
+        """The last part of a number is joined with "e" if it is below 100 or a whole hundred."""
         if not rest:
             return head
         link = " e " if rest < 100 or (rest < 1000 and rest % 100 == 0) else " "

@@ -1,43 +1,36 @@
-"""Patterns that say how an expression is read, applied from left to right."""
+"""Rules: patterns with the spoken form of what they match, applied from left to right."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-# What a rule says for its match; None says that this is not its business after all.
-Read = Callable[[re.Match[str]], str | None]
+# The spoken form of a match; None if the rule does not apply to it after all.
+Verbalise = Callable[[re.Match[str]], str | None]
 
 _SENTENCE_OVER = re.compile(r"[\s\"'”’)\]*_]*\Z")
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
-    """How to read what the pattern finds."""
-
-    pattern: re.Pattern[str]
-    read: Read
-
-
-@dataclass(frozen=True, slots=True)
-class Rewrite:
-    """`spoken` stands for the characters `start:end`."""
+class Span:
+    """`spoken` is the spoken form of the characters `start:end`."""
 
     start: int
     end: int
     spoken: str
 
 
-def rule(pattern: str, read: Read | str, flags: int = 0) -> Rule:
-    """A rule from the text of a pattern and either a function or the words themselves."""
-    compiled = re.compile(pattern, flags)
-    if isinstance(read, str):
-        words = read
-        return Rule(compiled, lambda _: words)
-    return Rule(compiled, read)
+class Rule:
+    """A pattern, and the spoken form of its matches: a function, or always the same words."""
+
+    __slots__ = ("pattern", "verbalise")
+
+    def __init__(self, pattern: str, spoken: Verbalise | str, flags: int = 0) -> None:
+        self.pattern = re.compile(pattern, flags)
+        self.verbalise: Verbalise = (lambda _: spoken) if isinstance(spoken, str) else spoken
 
 
 def after(*words: str) -> str:
-    """A pattern for the place between one of these words, with a space, and a digit."""
+    """A pattern for the position between one of these words, with a space, and a digit."""
     return r"(?=\d)(?:" + "|".join(rf"(?<=\b{re.escape(word)} )" for word in words) + ")"
 
 
@@ -46,38 +39,38 @@ def any_of(words: Iterable[str]) -> str:
     return "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
 
 
-def rewrite(text: str, rules: Sequence[Rule]) -> list[Rewrite]:
-    """Read the text from left to right: the rule whose match begins first wins, then the one listed first."""
-    rewrites: list[Rewrite] = []
-    upcoming = [each.pattern.search(text) for each in rules]
+def apply_rules(rules: Sequence[Rule], text: str) -> list[Span]:
+    """The matches with their spoken forms: the rule whose match begins first wins, then the one listed first."""
+    spans: list[Span] = []
+    upcoming = [rule.pattern.search(text) for rule in rules]
     position = 0
     while True:
-        first = _first(upcoming)
+        first = _find_first(upcoming)
         if first is None:
-            return rewrites
+            return spans
         match = upcoming[first]
         assert match is not None
-        spoken = rules[first].read(match) if match[0] else None
+        spoken = rules[first].verbalise(match) if match[0] else None
         if spoken is None:
             upcoming[first] = _search(rules[first], text, match.start() + 1)
             continue
-        rewrites.append(Rewrite(match.start(), match.end(), _with_full_stop(match, spoken)))
+        spans.append(Span(match.start(), match.end(), _keep_full_stop(match, spoken)))
         position = match.end()
         for index, other in enumerate(upcoming):
             if other is not None and other.start() < position:
                 upcoming[index] = _search(rules[index], text, position)
 
 
-def _first(matches: Sequence[re.Match[str] | None]) -> int | None:
+def _find_first(matches: Sequence[re.Match[str] | None]) -> int | None:
     starts = [(match.start(), index) for index, match in enumerate(matches) if match is not None]
     return min(starts)[1] if starts else None
 
 
-def _search(wanted: Rule, text: str, position: int) -> re.Match[str] | None:
-    return wanted.pattern.search(text, position) if position < len(text) else None
+def _search(rule: Rule, text: str, position: int) -> re.Match[str] | None:
+    return rule.pattern.search(text, position) if position < len(text) else None
 
 
-def _with_full_stop(match: re.Match[str], spoken: str) -> str:
-    """The full stop of an abbreviation that ends the text is the sentence's, too."""
+def _keep_full_stop(match: re.Match[str], spoken: str) -> str:
+    """The full stop of an abbreviation at the end of the text also ends the sentence."""
     ends_text = match[0].endswith(".") and _SENTENCE_OVER.match(match.string, match.end())
     return spoken + "." if ends_text and spoken[-1:].isalnum() else spoken

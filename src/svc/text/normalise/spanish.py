@@ -1,12 +1,10 @@
-"""How Spanish is read."""
+"""Spanish normalisation."""
 
-import re
 from typing import ClassVar
 
-from svc.text.normalise import roman
-from svc.text.normalise.addresses import Signs
-from svc.text.normalise.grammar import Currency, Grammar, Noun
-from svc.text.normalise.rules import Rule, rule
+from svc.text.normalise.grammar import Currency, Grammar, Noun, build_century_rule
+from svc.text.normalise.rules import Rule
+from svc.text.normalise.urls import SignNames
 
 SMALL = (
     "cero", "uno", "dos", "tres", "cuatro", "cinco", "seis", "siete", "ocho", "nueve", "diez", "once", "doce",
@@ -36,7 +34,7 @@ class Spanish(Grammar):
     percent = "por ciento"
     to = "a"
     conjunction = "con"
-    signs = Signs(
+    signs = SignNames(
         at="arroba", dot="punto", slash="barra", hyphen="guion", underscore="guion bajo", hashtag="hashtag",
         equals="igual", question="interrogación", ampersand="y", colon="dos puntos", spell=" ".join,
     )  # fmt: skip
@@ -100,11 +98,11 @@ class Spanish(Grammar):
     def cardinal(self, number: int, *, feminine: bool = False) -> str:
         if number >= 10**6:
             millions, rest = divmod(number, 10**6)
-            head = "un millón" if millions == 1 else f"{self.counting(millions, feminine=False)} millones"
+            head = "un millón" if millions == 1 else f"{self.cardinal_before_noun(millions, feminine=False)} millones"
             return f"{head} {self.cardinal(rest, feminine=feminine)}" if rest else head
         if number >= 1000:
             thousands, rest = divmod(number, 1000)
-            head = "mil" if thousands == 1 else f"{self.counting(thousands, feminine=feminine)} mil"
+            head = "mil" if thousands == 1 else f"{self.cardinal_before_noun(thousands, feminine=feminine)} mil"
             return f"{head} {self.cardinal(rest, feminine=feminine)}" if rest else head
         words = self._below_thousand(number)
         if feminine:
@@ -112,7 +110,7 @@ class Spanish(Grammar):
             words = words[:-1] + "a" if words.endswith("uno") else words
         return words
 
-    def counting(self, number: int, *, feminine: bool) -> str:
+    def cardinal_before_noun(self, number: int, *, feminine: bool) -> str:
         words = self.cardinal(number, feminine=feminine)
         if words.endswith("veintiuno"):
             return words[: -len("uno")] + "ún"
@@ -132,23 +130,18 @@ class Spanish(Grammar):
         spoken = f"{self.cardinal(day)} de {self.months[month - 1]}"
         return f"{spoken} de {self.cardinal(year)}" if year else spoken
 
-    def clock(self, hour: int, minute: int) -> str:
+    def time(self, hour: int, minute: int) -> str:
         spoken = self.cardinal(hour, feminine=True)
         if minute == 0:
             return f"{spoken} en punto"
         return f"{spoken} y {self.cardinal(minute)}"
 
     def extra_rules(self) -> list[Rule]:
-        """Centuries are counted in Roman numerals; before a noun, two ordinals are cut short."""
-
-        def century(match: re.Match[str]) -> str | None:
-            number = roman.value(match["numeral"])
-            return self.cardinal(number) if number else None
-
+        """Centuries, and two ordinals that are shortened before a noun."""
         return [
-            rule(r"(?<=\b[Ss]iglo )(?P<numeral>[IVX]++)\b", century),
-            rule(r"(?<!\d)1\.?er\b", "primer"),
-            rule(r"(?<!\d)3\.?er\b", "tercer"),
+            build_century_rule(r"(?<=\b[Ss]iglo )(?P<numeral>[IVX]++)\b", self.cardinal),
+            Rule(r"(?<!\d)1\.?er\b", "primer"),
+            Rule(r"(?<!\d)3\.?er\b", "tercer"),
         ]
 
     def _below_thousand(self, number: int) -> str:

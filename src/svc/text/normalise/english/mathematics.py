@@ -1,9 +1,9 @@
-"""Fractions, powers, simple formulas, ratios and ranges."""
+"""Fractions, powers, operators, ratios, dimensions and Greek letters."""
 
 import re
 
 from svc.text.normalise.english.numbers import NUMBER, NUMBER_START, Numbers
-from svc.text.normalise.rules import Rule, any_of, rule
+from svc.text.normalise.rules import Rule, any_of
 
 FRACTIONS = {
     "½": (1, 2), "⅓": (1, 3), "⅔": (2, 3), "¼": (1, 4), "¾": (3, 4), "⅕": (1, 5), "⅖": (2, 5), "⅗": (3, 5),
@@ -19,7 +19,7 @@ OPERATORS = {
     "±": "plus or minus", "+/-": "plus or minus", "∈": "is in", "·": "times",
 }  # fmt: skip
 
-# Between words these are hyphens, asterisks and slashes: only numbers make operators of them.
+# Between words these are hyphens, asterisks and slashes: they are operators only between numbers.
 AMBIGUOUS_OPERATORS = frozenset("-–*/·")
 
 SIGNS = {
@@ -40,34 +40,34 @@ GREEK = {
 SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
 
 
-def rules(numbers: Numbers) -> list[Rule]:
-    def fraction(top: int, bottom: int) -> str:
+def build_rules(numbers: Numbers) -> list[Rule]:
+    def say_fraction(top: int, bottom: int) -> str:
         count = numbers.cardinal(top)
         if bottom == 2:
             return f"{count} {'half' if top == 1 else 'halves'}"
         name = "quarter" if bottom == 4 else numbers.ordinal(bottom)
         return f"{count} {name if top == 1 else name + 's'}"
 
-    def mixed(whole: str | None, top: int, bottom: int) -> str:
-        part = fraction(top, bottom)
+    def say_mixed_number(whole: str | None, top: int, bottom: int) -> str:
+        part = say_fraction(top, bottom)
         if not whole:
             return part
         return f"{numbers.number(whole)} and {part.replace('one ', 'a ', 1) if top == 1 else part}"
 
-    def written_fraction(match: re.Match[str]) -> str | None:
+    def say_written_fraction(match: re.Match[str]) -> str | None:
         top, bottom = int(match["top"]), int(match["bottom"])
         if match["whole"]:
-            return mixed(match["whole"], top, bottom) if 0 < top < bottom else None
+            return say_mixed_number(match["whole"], top, bottom) if 0 < top < bottom else None
         if bottom in (5, 10, 100) and (bottom > 5 or match.string[match.end() :].startswith(" star")):
             return f"{numbers.cardinal(top)} out of {numbers.cardinal(bottom)}"
         if 0 < top < bottom <= 100:
-            return fraction(top, bottom)
+            return say_fraction(top, bottom)
         return f"{numbers.cardinal(top)} over {numbers.cardinal(bottom)}"
 
-    def sign_fraction(match: re.Match[str]) -> str:
-        return mixed(match["whole"], *FRACTIONS[match["sign"]])
+    def say_fraction_sign(match: re.Match[str]) -> str:
+        return say_mixed_number(match["whole"], *FRACTIONS[match["sign"]])
 
-    def power(match: re.Match[str]) -> str:
+    def say_power(match: re.Match[str]) -> str:
         exponent = (match["sign"] or match["digits"]).translate(SUPERSCRIPTS)
         if exponent in ("2", "3"):
             return " squared" if exponent == "2" else " cubed"
@@ -75,60 +75,63 @@ def rules(numbers: Numbers) -> list[Rule]:
             return f" to the power of {numbers.cardinal(int(exponent))}"
         return f" to the power of {exponent}"
 
-    def operator(match: re.Match[str]) -> str:
+    def say_operator(match: re.Match[str]) -> str:
         return f" {OPERATORS[match['sign']]} "
 
-    def scientific(match: re.Match[str]) -> str:
+    def say_scientific(match: re.Match[str]) -> str:
         mantissa, exponent = numbers.number(match["number"]), numbers.cardinal(int(match["exponent"]))
         return f"{mantissa} times ten to the power of {exponent}"
 
-    def ratio(match: re.Match[str]) -> str:
+    def say_ratio(match: re.Match[str]) -> str:
         return f"{numbers.number(match['first'])} to {numbers.number(match['second'])}"
 
-    def verses(match: re.Match[str]) -> str:
+    def say_verses(match: re.Match[str]) -> str:
         chapter, first, last = (numbers.number(match[group]) for group in ("chapter", "first", "last"))
         return f"{chapter} {first} to {last}"
 
-    def dimensions(match: re.Match[str]) -> str:
+    def say_dimensions(match: re.Match[str]) -> str:
         sides = re.findall(r"\d+(?:\.\d+)?", match[0])
         large = all(len(side) in (3, 4) and side.isdecimal() for side in sides)
         return " by ".join(numbers.code(side) if large else numbers.number(side) for side in sides)
 
-    def compared(match: re.Match[str]) -> str:
+    def say_comparison(match: re.Match[str]) -> str:
         return {"<": "less than ", ">": "more than ", "<=": "at most ", ">=": "at least "}[match["sign"]]
 
     operand_before = r"(?<=[\w)\]%])"
     operand_after = r"(?=[\w(√\[]|[-+.$£€]\d)"
     return [
-        rule(
+        Rule(
             rf"{NUMBER_START}(?<!\d/)(?:(?P<whole>\d{{1,4}})[ -])?(?P<top>\d{{1,3}})/(?P<bottom>[1-9]\d{{0,2}})"
             r"(?![\d/.]\d|/)(?![^\W_])",
-            written_fraction,
+            say_written_fraction,
         ),
-        rule(rf"(?:{NUMBER_START}(?P<whole>\d{{1,9}})[ ]?)?(?P<sign>[{''.join(FRACTIONS)}])", sign_fraction),
-        rule(rf"{NUMBER_START}(?P<number>{NUMBER})[eE](?P<exponent>[-+]?\d{{1,3}})(?![^\W_])", scientific),
-        rule(rf"{operand_before}(?:(?P<sign>[⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+)|\^(?P<digits>-?\d{{1,3}}|[a-z]\b))", power),
-        rule(
+        Rule(rf"(?:{NUMBER_START}(?P<whole>\d{{1,9}})[ ]?)?(?P<sign>[{''.join(FRACTIONS)}])", say_fraction_sign),
+        Rule(rf"{NUMBER_START}(?P<number>{NUMBER})[eE](?P<exponent>[-+]?\d{{1,3}})(?![^\W_])", say_scientific),
+        Rule(rf"{operand_before}(?:(?P<sign>[⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+)|\^(?P<digits>-?\d{{1,3}}|[a-z]\b))", say_power),
+        Rule(
             rf"{NUMBER_START}\d{{1,4}}(?:\.\d+)?(?:[ ]?[x×][ ]?\d{{1,4}}(?:\.\d+)?(?!\d|\.\d))+"
             r"(?![^\W_]|[ ]?[=^⁰¹²³⁴⁵⁶⁷⁸⁹])",
-            dimensions,
+            say_dimensions,
         ),
-        rule(
+        Rule(
             rf"{operand_before}(?![ ]+[<>]=?[\d$£€])[ ]*"
             rf"(?P<sign>{any_of(OPERATORS.keys() - AMBIGUOUS_OPERATORS)})[ ]*{operand_after}",
-            operator,
+            say_operator,
         ),
-        rule(r"(?<=\d)[ ]*(?P<sign>[*·])[ ]*(?=\d)", operator),
-        rule(r"(?<=\d)[ ]+(?P<sign>[-/])[ ]+(?=\d)", operator),
-        rule(r"(?<=\d)[ ]*(?P<sign>[-–/])[ ]*(?=\d[\d.]*[ ]*=)", operator),
-        rule(r"(?<=[ (][a-z])[ ]+(?P<sign>[-/])[ ]+(?=[a-z\d]\b)", operator),
-        rule(r"(?<=\b[a-z])(?P<sign>[*/])(?=[a-z]\b|\d)", operator),
-        rule(r"(?<=\d)[ ]?x[ ]?(?=\d+(?:\.\d+)?[ ]*=)", " times "),
-        rule(r"(?P<sign>[<>]=?)[ ]?(?=[\d$£€])", compared),
-        rule(r"(?<=[ ])\+(?=[ ])", "plus"),
-        rule(r"(?<=opyright[ ])©[ ]?", ""),
-        rule(any_of(SIGNS), lambda match: SIGNS[match[0]]),
-        rule(rf"(?<![^\W\d_])[{''.join(GREEK)}](?![^\W\d_])", lambda match: GREEK[match[0]]),
-        rule(rf"{NUMBER_START}(?P<chapter>\d{{1,3}}):(?P<first>\d{{1,3}})[-–](?P<last>\d{{1,3}})(?!\d|[:.]\d)", verses),
-        rule(rf"{NUMBER_START}(?P<first>\d{{1,4}}):(?P<second>\d{{1,4}})(?!\d|[:.]\d)(?![^\W_])", ratio),
+        Rule(r"(?<=\d)[ ]*(?P<sign>[*·])[ ]*(?=\d)", say_operator),
+        Rule(r"(?<=\d)[ ]+(?P<sign>[-/])[ ]+(?=\d)", say_operator),
+        Rule(r"(?<=\d)[ ]*(?P<sign>[-–/])[ ]*(?=\d[\d.]*[ ]*=)", say_operator),
+        Rule(r"(?<=[ (][a-z])[ ]+(?P<sign>[-/])[ ]+(?=[a-z\d]\b)", say_operator),
+        Rule(r"(?<=\b[a-z])(?P<sign>[*/])(?=[a-z]\b|\d)", say_operator),
+        Rule(r"(?<=\d)[ ]?x[ ]?(?=\d+(?:\.\d+)?[ ]*=)", " times "),
+        Rule(r"(?P<sign>[<>]=?)[ ]?(?=[\d$£€])", say_comparison),
+        Rule(r"(?<=[ ])\+(?=[ ])", "plus"),
+        Rule(r"(?<=opyright[ ])©[ ]?", ""),
+        Rule(any_of(SIGNS), lambda match: SIGNS[match[0]]),
+        Rule(rf"(?<![^\W\d_])[{''.join(GREEK)}](?![^\W\d_])", lambda match: GREEK[match[0]]),
+        Rule(
+            rf"{NUMBER_START}(?P<chapter>\d{{1,3}}):(?P<first>\d{{1,3}})[-–](?P<last>\d{{1,3}})(?!\d|[:.]\d)",
+            say_verses,
+        ),
+        Rule(rf"{NUMBER_START}(?P<first>\d{{1,4}}):(?P<second>\d{{1,4}})(?!\d|[:.]\d)(?![^\W_])", say_ratio),
     ]

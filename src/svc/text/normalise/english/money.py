@@ -3,14 +3,14 @@
 import re
 from dataclasses import dataclass
 
-from svc.text.normalise.english.numbers import NUMBER, NUMBER_START, Numbers
+from svc.text.normalise.english.numbers import MAGNITUDES, NUMBER, NUMBER_START, Numbers
 from svc.text.normalise.english.units import UNITS, is_adjective
-from svc.text.normalise.rules import Rule, any_of, rule
+from svc.text.normalise.rules import Rule, any_of
 
 
 @dataclass(frozen=True, slots=True)
 class Currency:
-    """One unit of it, more of it, and the hundredth part."""
+    """Singular and plural of a currency and of its hundredth part."""
 
     one: str
     many: str
@@ -19,7 +19,7 @@ class Currency:
 
 
 DOLLAR = Currency("dollar", "dollars")
-VOCABULARY = {
+SYMBOLS = {
     "$": DOLLAR,
     "US$": Currency("US dollar", "US dollars"),
     "A$": Currency("Australian dollar", "Australian dollars"),
@@ -45,36 +45,30 @@ VOCABULARY = {
     "₱": Currency("peso", "pesos", "centavo", "centavos"),
 }
 CODES = {
-    "USD": VOCABULARY["US$"],
-    "EUR": VOCABULARY["€"],
+    "USD": SYMBOLS["US$"],
+    "EUR": SYMBOLS["€"],
     "GBP": Currency("British pound", "British pounds", "penny", "pence"),
-    "JPY": VOCABULARY["¥"],
+    "JPY": SYMBOLS["¥"],
     "INR": Currency("Indian rupee", "Indian rupees", "paisa", "paise"),
-    "AUD": VOCABULARY["A$"],
-    "CAD": VOCABULARY["C$"],
+    "AUD": SYMBOLS["A$"],
+    "CAD": SYMBOLS["C$"],
     "CHF": Currency("Swiss franc", "Swiss francs", "centime", "centimes"),
     "CNY": Currency("yuan", "yuan", "fen", "fen"),
     "RMB": Currency("yuan", "yuan", "fen", "fen"),
-    "BRL": VOCABULARY["R$"],
+    "BRL": SYMBOLS["R$"],
     "MXN": Currency("Mexican peso", "Mexican pesos", "centavo", "centavos"),
-    "BTC": VOCABULARY["₿"],
+    "BTC": SYMBOLS["₿"],
 }
-CURRENCIES = VOCABULARY | CODES
-
-MAGNITUDES = {
-    "k": "thousand", "thousand": "thousand", "m": "million", "mm": "million", "mn": "million",
-    "mio": "million", "million": "million", "b": "billion", "bn": "billion", "billion": "billion",
-    "t": "trillion", "tn": "trillion", "trillion": "trillion",
-}  # fmt: skip
+CURRENCIES = SYMBOLS | CODES
 
 _MAGNITUDE = r"(?:(?P<magnitude>[kKmMbBtT]|[mM][nNmM]|[bBtT][nN])|[ -]?(?P<word>thousand|million|billion|trillion))?"
 _PER = r"(?:/(?P<per>[a-z]{1,20})\b(?:\.(?=[ ][^A-Z]))?)?"
 
 
-def rules(numbers: Numbers) -> list[Rule]:
-    symbol, code = any_of(VOCABULARY), any_of(CODES)
+def build_rules(numbers: Numbers) -> list[Rule]:
+    symbol, code = any_of(SYMBOLS), any_of(CODES)
 
-    def amount(match: re.Match[str]) -> str:
+    def say_amount(match: re.Match[str]) -> str:
         written, currency = match["number"], CURRENCIES[match["currency"]]
         magnitude = match["magnitude"] or match["word"]
         adjective = is_adjective(match)
@@ -88,29 +82,29 @@ def rules(numbers: Numbers) -> list[Rule]:
         cent_words = f"{numbers.cardinal(cents)} {currency.cent if cents == 1 else currency.cents}"
         if cents and not whole.strip("0"):
             return cent_words
-        spoken = f"{numbers.whole(whole)} {currency.one if whole == '1' else many}"
+        spoken = f"{numbers.integer(whole)} {currency.one if whole == '1' else many}"
         return f"{spoken} and {cent_words}" if cents else spoken
 
-    def read(match: re.Match[str]) -> str:
-        spoken = f"minus {amount(match)}" if match["sign"] else amount(match)
+    def say_money(match: re.Match[str]) -> str:
+        spoken = f"minus {say_amount(match)}" if match["sign"] else say_amount(match)
         return f"{spoken} per {UNITS.get(match['per'], match['per'])}" if match["per"] else spoken
 
-    def read_range(match: re.Match[str]) -> str:
-        return f"{numbers.number(match['low'])} to {amount(match)}"
+    def say_range(match: re.Match[str]) -> str:
+        return f"{numbers.number(match['low'])} to {say_amount(match)}"
 
-    def read_cents(match: re.Match[str]) -> str:
+    def say_cents(match: re.Match[str]) -> str:
         return f"{numbers.number(match['number'])} {'cent' if match['number'] == '1' else 'cents'}"
 
     sign = r"(?<![\w.)])(?P<sign>-[ ]?)?"
     end = r"(?![^\W_])"
     return [
-        rule(
+        Rule(
             rf"(?<!\w)(?P<currency>{symbol})[ ]?(?P<low>{NUMBER})[ ]?[-–][ ]?(?:{symbol})?(?P<number>{NUMBER})"
             rf"{_MAGNITUDE}{end}",
-            read_range,
+            say_range,
         ),
-        rule(rf"{sign}(?P<currency>{symbol})[ ]?(?P<number>{NUMBER}){_MAGNITUDE}{end}{_PER}", read),
-        rule(rf"{sign}(?P<currency>{code})[ ]?(?P<number>{NUMBER}){_MAGNITUDE}{end}{_PER}", read),
-        rule(rf"{sign}(?P<number>{NUMBER}){_MAGNITUDE}[ ]?(?P<currency>{symbol}|{code})(?!\w){_PER}", read),
-        rule(rf"{NUMBER_START}(?P<number>{NUMBER})[ ]?¢", read_cents),
+        Rule(rf"{sign}(?P<currency>{symbol})[ ]?(?P<number>{NUMBER}){_MAGNITUDE}{end}{_PER}", say_money),
+        Rule(rf"{sign}(?P<currency>{code})[ ]?(?P<number>{NUMBER}){_MAGNITUDE}{end}{_PER}", say_money),
+        Rule(rf"{sign}(?P<number>{NUMBER}){_MAGNITUDE}[ ]?(?P<currency>{symbol}|{code})(?!\w){_PER}", say_money),
+        Rule(rf"{NUMBER_START}(?P<number>{NUMBER})[ ]?¢", say_cents),
     ]

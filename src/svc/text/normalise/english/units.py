@@ -3,9 +3,9 @@
 import re
 
 from svc.text.normalise.english.numbers import NUMBER, Numbers
-from svc.text.normalise.rules import Rule, any_of, rule
+from svc.text.normalise.rules import Rule, any_of
 
-# Names in the singular. Those in LOOSE are read as units only where nothing else can be meant.
+# Names in the singular.
 UNITS = {
     # length, area, volume
     "nm": "nanometer", "µm": "micrometer", "μm": "micrometer", "mm": "millimeter", "cm": "centimeter",
@@ -59,16 +59,15 @@ PLURALS = {
 
 POWERS = {"²": "square", "2": "square", "³": "cubic", "3": "cubic"}
 
-# These read as words or names unless they touch the number: "5 in total", "12 A", "3 bar".
+# These are units only right after the number: not in "5 in total", "12 A", "3 bar".
 ONLY_ATTACHED = frozenset({"in", "A", "F", "N", "J", "MP", "pt", "mo", "kn", "kt", "bar", "rad", "cal"})
 
-# Written with a full stop as often as without.
+# These may have a full stop.
 DOTTED = r"(?:sq\. ft|fl\. oz|ft|in|lbs?|oz|yds?|mi|mins?|secs?|hrs?|yrs?|wks?|gal|tsp|tbsp)"
 
 DIRECTIONS = {"N": "north", "S": "south", "E": "east", "W": "west"}
 
-
-# Before these a quantity is no adjective: "a 10 MB file" is ten megabyte, "the 10 MB of it" ten megabytes.
+# Before these a quantity is not an adjective: "a 10 MB file" is ten megabyte, "the 10 MB of it" ten megabytes.
 FUNCTION_WORDS = frozenset({
     "a", "above", "after", "ago", "an", "and", "are", "as", "at", "away", "because", "before", "below",
     "but", "by", "deep", "each", "every", "for", "from", "had", "has", "have", "he", "high", "i", "if",
@@ -76,8 +75,8 @@ FUNCTION_WORDS = frozenset({
     "over", "per", "she", "tall", "than", "that", "the", "then", "they", "thick", "to", "under", "until",
     "up", "was", "we", "were", "when", "where", "which", "while", "wide", "will", "with", "you",
 })  # fmt: skip
-# Nouns that quantities describe even without an article: "$20 bills", "the women's 100m dash".
-DESCRIBED = frozenset({
+# Nouns that quantities modify even without an article: "$20 bills", "the women's 100m dash".
+MODIFIED_NOUNS = frozenset({
     "angle", "battery", "bill", "bulb", "cable", "camera", "coin", "dash", "drive", "jack", "monitor", "note", "race",
     "screen", "sprint", "timer", "turn", "tv",
 })  # fmt: skip
@@ -87,29 +86,29 @@ _WORD_AFTER = re.compile(r"[ ]([A-Za-z]+)")
 
 
 def is_adjective(match: re.Match[str]) -> bool:
-    """Whether the quantity describes the noun after it, and so stands in the singular: "a 10 MB file"."""
+    """Whether the quantity modifies the noun after it, and is therefore in the singular: "a 10 MB file"."""
     noun = _WORD_AFTER.match(match.string, match.end())
     article = _ARTICLE_BEFORE.search(match.string, max(0, match.start() - 9), match.start())
     if noun is None or noun[1].lower() in FUNCTION_WORDS:
         return False
-    return bool(article) or noun[1].lower().removesuffix("s") in DESCRIBED
+    return bool(article) or noun[1].lower().removesuffix("s") in MODIFIED_NOUNS
 
 
-def plural(unit: str) -> str:
-    """More than one of a unit: it is the word before "per" or "Celsius" that changes."""
+def pluralise_unit(unit: str) -> str:
+    """The plural of a unit: the word before "per" or "Celsius" changes."""
     head, separator, tail = unit.partition(" per ") if " per " in unit else unit.partition(" Celsius")
     if not separator:
         head, separator, tail = unit.partition(" Fahrenheit")
     return PLURALS.get(head, head + "s") + separator + tail
 
 
-def rules(numbers: Numbers) -> list[Rule]:
+def build_rules(numbers: Numbers) -> list[Rule]:
     names = any_of(UNITS)
     metric = "mm|cm|dm|km|m|ft|in|mi|yd"
     quantity = rf"(?<![^\W_])(?<!\d[.,:/])(?P<number>{NUMBER})"
     sign = r"(?:(?<![\w.)°%])(?P<sign>[-+±~])[ ]?)?"
 
-    def singular_name(written: str) -> str:
+    def name_unit(written: str) -> str:
         """`m²` is a square meter, `m/s²` a meter per second squared."""
         top, _, bottom = written.partition("/")
         power = ""
@@ -121,71 +120,75 @@ def rules(numbers: Numbers) -> list[Rule]:
         squared = " squared" if bottom[-1] in "²2" and bottom not in UNITS else ""
         return f"{name} per {UNITS.get(bottom.rstrip('²2³3'), bottom)}{squared}"
 
-    def with_sign(match: re.Match[str], spoken: str) -> str:
+    def add_sign(match: re.Match[str], spoken: str) -> str:
         signs = {"-": "minus ", "+": "plus ", "±": "plus or minus ", "~": "about "}
         return signs.get(match["sign"] or "", "") + spoken
 
-    def read(match: re.Match[str]) -> str | None:
+    def say_quantity(match: re.Match[str]) -> str | None:
         written = match["unit"].rstrip(".")
         is_word = match["gap"] and not match["unit"].endswith(".") and written in ONLY_ATTACHED
         is_direction = written == "W" and _NAME_AFTER.match(match.string, match.end())  # 20 W Main Street
         if is_word or is_direction:
             return None
-        name = singular_name(written)
+        name = name_unit(written)
         number = match["number"]
         if match["gap"] == "-":
-            return with_sign(match, f"{numbers.number(number)} {name}")
+            return add_sign(match, f"{numbers.number(number)} {name}")
         low = f"{numbers.number(match['low'])} to " if match["low"] else ""
         one = (number == "1" and not low) or is_adjective(match)
-        return with_sign(match, f"{low}{numbers.number(number)} {name if one else plural(name)}")
+        return add_sign(match, f"{low}{numbers.number(number)} {name if one else pluralise_unit(name)}")
 
-    def read_height(match: re.Match[str]) -> str:
+    def say_height(match: re.Match[str]) -> str:
         inches = f" {numbers.number(match['inches'])}" if match["inches"] else ""
         return f"{numbers.number(match['number'])} {'foot' if inches else 'feet'}{inches}"
 
-    def read_inches(match: re.Match[str]) -> str:
+    def say_inches(match: re.Match[str]) -> str:
         one = match["number"] == "1" or is_adjective(match)
         return f"{numbers.number(match['number'])} {'inch' if one else 'inches'}"
 
-    def read_duration(match: re.Match[str]) -> str:
+    def say_duration(match: re.Match[str]) -> str:
         parts = [("hour", match["h"]), ("minute", match["m"]), ("second", match["s"])]
         return " ".join(
-            f"{numbers.number(count)} {name if count == '1' else plural(name)}" for name, count in parts if count
+            f"{numbers.number(count)} {name if count == '1' else pluralise_unit(name)}"
+            for name, count in parts
+            if count
         )
 
-    def read_angle(match: re.Match[str]) -> str:
+    def say_angle(match: re.Match[str]) -> str:
         adjective = is_adjective(match)
         parts = [("degree", match["number"]), ("minute", match["minutes"]), ("second", match["seconds"])]
-        spoken = [f"{numbers.number(n)} {name if n == '1' or adjective else plural(name)}" for name, n in parts if n]
+        spoken = [
+            f"{numbers.number(n)} {name if n == '1' or adjective else pluralise_unit(name)}" for name, n in parts if n
+        ]
         direction = DIRECTIONS.get(match["direction"] or "")
-        return with_sign(match, " ".join([*spoken, direction] if direction else spoken))
+        return add_sign(match, " ".join([*spoken, direction] if direction else spoken))
 
     return [
-        rule(rf"{quantity}'(?:[ ]?(?P<inches>\d{{1,2}}(?:\.5)?)\")(?!\w)", read_height),
-        rule(rf"{quantity}'(?:[ ]?(?P<inches>\d{{1,2}}))(?![\w'])", read_height),
-        rule(rf"{quantity}'(?P<inches>(?!))?(?=[ ](?:tall|long|wide|high|deep|by|x)\b)", read_height),
-        rule(
+        Rule(rf"{quantity}'(?:[ ]?(?P<inches>\d{{1,2}}(?:\.5)?)\")(?!\w)", say_height),
+        Rule(rf"{quantity}'(?:[ ]?(?P<inches>\d{{1,2}}))(?![\w'])", say_height),
+        Rule(rf"{quantity}'(?P<inches>(?!))?(?=[ ](?:tall|long|wide|high|deep|by|x)\b)", say_height),
+        Rule(
             rf"{sign}{quantity}[ ]?°[ ]?(?:(?P<minutes>\d{{1,2}})'[ ]?)?(?:(?P<seconds>\d{{1,2}}(?:\.\d+)?)\"[ ]?)?"
             r"(?P<direction>[NSEW])?(?![^\W_])(?!\d)(?![ ]?[CF]\b)",
-            read_angle,
+            say_angle,
         ),
-        rule(
+        Rule(
             r"(?<![^\W_])(?P<h>\d{1,3})[ ]?h(?:rs?)?[ ]?(?P<m>\d{1,2})[ ]?m(?:ins?)?"
             r"(?:[ ]?(?P<s>\d{1,2})[ ]?s(?:ecs?)?)?(?!\w)",
-            read_duration,
+            say_duration,
         ),
-        rule(
+        Rule(
             r"(?<![^\W_])(?P<h>(?!))?(?P<m>\d{1,3})[ ]?m(?:in)?[ ]?(?P<s>\d{1,2})[ ]?s(?:ec)?(?!\w)",
-            read_duration,
+            say_duration,
         ),
-        rule(
+        Rule(
             rf"{sign}(?<![^\W_])(?<!\d[.,:/])(?:(?P<low>{NUMBER})[ ]?%?(?:[-–]|[ ]to[ ]))?"
             rf"(?<!\d[.,:])(?P<number>{NUMBER})(?P<gap>[ -]?)"
             rf"(?P<unit>{DOTTED}\.(?=\W|$)|(?:(?:{metric})[²³]|(?:{metric})[23](?!\d)|{names})"
             rf"(?:/(?:{names}|year|day|month|week|person)[²³]?)?(?![^\W_])(?!'\w))",
-            read,
+            say_quantity,
         ),
-        rule(rf"{quantity}\"(?!\w)", read_inches),
-        rule(r"(?:(?<=/\d)|(?<=/\d\d)|(?<=[½¼¾⅛⅜⅝⅞]))\"(?!\w)", " inch"),
-        rule(r"(?<=\d[\"'])[ ]?[x×][ ]?(?=\d)", " by "),
+        Rule(rf"{quantity}\"(?!\w)", say_inches),
+        Rule(r"(?:(?<=/\d)|(?<=/\d\d)|(?<=[½¼¾⅛⅜⅝⅞]))\"(?!\w)", " inch"),
+        Rule(r"(?<=\d[\"'])[ ]?[x×][ ]?(?=\d)", " by "),
     ]

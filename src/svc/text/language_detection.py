@@ -1,8 +1,96 @@
-"""The short, frequent words that give a Latin-script language away.
+"""Detects the language of a text by its script, its short frequent words and its telling letters."""
 
-A word before an apostrophe keeps it ("c'", "don'"), since that is half of what makes it telling.
-"""
+import re
 
+from svc.text.language import Language, Script, find_script
+
+
+def detect_language(text: str, base: Language) -> Language:
+    """The language to speak `text` in: `base`, unless the text is clearly in another."""
+    counts = dict.fromkeys(Script, 0)
+    for character in text:
+        counts[find_script(character)] += 1
+    # Roughly how many words there are in each script: a Han character is most of a word.
+    east_asian = counts[Script.HAN] / 1.5 + counts[Script.KANA] / 3
+    latin = len(_LATIN_WORD.findall(text)) if counts[Script.LATIN] else 0
+    devanagari = counts[Script.DEVANAGARI] / 4
+    most = max(east_asian, latin, devanagari)
+    if most == 0:
+        return base
+    if east_asian == most:
+        return _detect_east_asian(text, counts[Script.KANA], base)
+    if devanagari == most:
+        return Language.HINDI
+    return _detect_latin(text, base)
+
+
+# Common characters that only one of the two languages uses: simplified forms and function words of Chinese;
+# simplified forms of Japan and characters created there.
+_ONLY_CHINESE = frozenset("你您她们这吗呢么啊很对说话请谢让给还从为东车马鸟鱼门问间时见觉习汉语书买电脑饭两进远边哪")
+_ONLY_JAPANESE = frozenset("々込働畑峠辻枠匂円売駅図気広沢実総権県検験発変帰応戦歳労囲払択渋縄桜悪栄営価仮")
+
+
+def _detect_east_asian(text: str, kana: int, base: Language) -> Language:
+    characters = set(text)
+    chinese = len(characters & _ONLY_CHINESE)
+    japanese = len(characters & _ONLY_JAPANESE)
+    if kana and not chinese:
+        return Language.JAPANESE
+    if chinese and not japanese:
+        return Language.MANDARIN
+    if japanese and not chinese:
+        return Language.JAPANESE
+    return base if base in (Language.JAPANESE, Language.MANDARIN) else Language.MANDARIN
+
+
+_LATIN_WORD = re.compile("[A-Za-zÀ-ÖØ-öø-ɏ]+['’]?")
+_LATIN_LANGUAGES = {
+    "en": Language.ENGLISH_US,
+    "es": Language.SPANISH,
+    "fr": Language.FRENCH,
+    "it": Language.ITALIAN,
+    "pt": Language.PORTUGUESE_BR,
+}
+# Letters that one of these languages uses and the others do not.
+_TELLING_LETTERS = {"es": "ñ", "fr": "œûëîê", "it": "ìò", "pt": "ãõ"}
+_INVERTED_MARKS = frozenset("¿¡")
+# A shorter text may be a name or a loan ("Déjà vu!", "Los Angeles"): it stays in the voice's language.
+_MIN_WORDS = 3
+# The score that another language needs, in words and as a share of all words.
+_MIN_SCORE = 1.3
+_MIN_SHARE = 0.25
+
+
+def _detect_latin(text: str, base: Language) -> Language:
+    if not base.latin:
+        base = Language.ENGLISH_US
+    if _INVERTED_MARKS.intersection(text):
+        return Language.SPANISH
+    words: list[str] = []
+    for match in _LATIN_WORD.finditer(text):
+        word = match.group().replace("’", "'")
+        # A capitalised word inside a sentence is a name and does not count ("the San José sharks").
+        if not words or not word[0].isupper() or word in ("I", "I'"):
+            words.append(word.lower())
+    scores = {code: _score(code, words, text) for code in STOPWORDS}
+    own = scores.pop(base.value[:2])
+    best = max(scores, key=lambda code: scores[code])
+    threshold = max(_MIN_SCORE, _MIN_SHARE * len(words))
+    if len(words) >= _MIN_WORDS and scores[best] >= threshold and scores[best] > 2 * own:
+        return _LATIN_LANGUAGES[best]
+    return base
+
+
+def _score(code: str, words: list[str], text: str) -> float:
+    """How many stopwords and telling letters of the language there are; a word that n languages share counts 1/n."""
+    score = 0.0
+    for word in words:
+        if word in STOPWORDS[code]:
+            score += 1 / sum(word in vocabulary for vocabulary in STOPWORDS.values())
+    return score + sum(letter in text.lower() for letter in _TELLING_LETTERS.get(code, ""))
+
+
+# The short, frequent words of each language. The part of a word before an apostrophe keeps it: "c'", "don'".
 _ENGLISH = """
 a about after all also always am an and any are aren' as at back be because been before being but by
 can can' cannot come could couldn' did didn' do does doesn' doing don' down each even every everyone few
