@@ -34,6 +34,7 @@ def _assert_valid(alignment: Alignment, seconds: float) -> None:
         ("Dr. Fox <break time='1s'/> left, at 3:30 pm.", "Doctor Fox  left, at three thirty p.m."),
         ("  spaced   out \n\n paragraphs 😀 ", "spaced   out \n\n paragraphs "),
         ("你好，世界。", "你好，世界。"),
+        ("0" * 41, "zero " * 40 + "zero"),  # two chunks, whose times differ by a rounding error
     ],
 )
 def test_original_and_normalized(text: str, read: str) -> None:

@@ -76,6 +76,7 @@ class Aligner:
         self._pending = ""  # characters of the caller's text that have no time yet
         self._position = 0  # of the first of them
         self._end = 0.0  # seconds, where the last aligned character ends
+        self._normalized_end = 0.0  # the same of the normalised text
 
     def add_text(self, text: str) -> None:
         self._pending += text
@@ -94,9 +95,12 @@ class Aligner:
         """The words as they were read, with the spaces after them."""
         alignment = Alignment()
         ends = [*(timed.start for timed in aligned.words[1:]), end_seconds]
-        for timed, end in zip(aligned.words, ends, strict=False):
-            alignment.add(timed.word.spoken, timed.start, timed.end)
-            alignment.add(timed.word.tail, timed.end, max(timed.end, end))
+        for timed, next_start in zip(aligned.words, ends, strict=False):
+            start = max(timed.start, self._normalized_end)  # neighbouring chunks differ by rounding errors
+            end = max(start, timed.end)
+            self._normalized_end = max(end, next_start)
+            alignment.add(timed.word.spoken, start, end)
+            alignment.add(timed.word.tail, end, self._normalized_end)
         return alignment
 
     def align_rest(self, end_seconds: float) -> Alignment:
