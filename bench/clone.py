@@ -26,16 +26,15 @@ from bench.studio import Studio
 from bench.worker import Worker
 from svc.audio import decode, equalizer
 from svc.cloning import refinement as refinement_worker
-from svc.cloning.built_in_embeddings import BuiltInEmbeddings
 from svc.cloning.directions import Directions
 from svc.cloning.search import Search
-from svc.cloning.speaker_encoder import OnnxSpeakerEncoder, SpeakerEmbedding
+from svc.cloning.speaker_encoder import BuiltInEmbeddings, OnnxSpeakerEncoder, SpeakerEmbedding
 from svc.engine.protocol import Samples
 from svc.synthesis.request import SynthesisRequest
 from svc.text.language import Language
+from svc.voices.built_in import INTRODUCTIONS
 from svc.voices.catalogue import Voice, built_in
 from svc.voices.parameters import VoiceParameters
-from svc.voices.preview_texts import INTRODUCTIONS
 
 _LANGUAGES = {"es": Language.SPANISH, "fr": Language.FRENCH, "pt-br": Language.PORTUGUESE_BR}
 _BARS = ("≥ 0.50", "≥ 0.77", "≥ 70 %", "≥ 4.4", "≤ 2 %")

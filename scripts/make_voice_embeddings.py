@@ -14,8 +14,8 @@ from svc.cloning.speaker_encoder import NETWORK_SHA256, OnnxSpeakerEncoder
 from svc.settings import Settings
 from svc.synthesis.request import SynthesisRequest
 from svc.text.language import Language
+from svc.voices.built_in import INTRODUCTIONS
 from svc.voices.catalogue import built_in
-from svc.voices.preview_texts import INTRODUCTIONS
 
 TARGET = Path(__file__).parent.parent / "src/svc/data/voice-embeddings.npz"
 

@@ -32,11 +32,9 @@ from svc.auth.startup_warnings import warn_if_exposed
 from svc.auth.static_keys import StaticKeys
 from svc.auth.tokens import Tokens
 from svc.auth.verifier import Verifier
-from svc.cloning.built_in_embeddings import BuiltInEmbeddings
 from svc.cloning.cloner import VoiceCloner
-from svc.cloning.refinement import RefinementWorker
-from svc.cloning.refinement_queue import RefinementQueue
-from svc.cloning.speaker_embedding import SpeakerEncoder
+from svc.cloning.refinement import RefinementQueue, RefinementWorker
+from svc.cloning.speaker_encoder import BuiltInEmbeddings, SpeakerEncoder
 from svc.cloning.trial import LoadSpeakerEncoder, TrialSynthesis
 from svc.engine import weights
 from svc.engine.fake import FakeEngine
@@ -49,9 +47,8 @@ from svc.synthesis.scheduler import Scheduler
 from svc.text.g2p import Phonemizer
 from svc.voices.catalogue import VoiceCatalogue, built_in
 from svc.voices.custom_voices import CustomVoices
-from svc.voices.pending_uploads import PendingUploads
-from svc.voices.settings_store import VoiceSettingsStore
-from svc.voices.store import VoiceStore
+from svc.voices.settings import VoiceSettingsStore
+from svc.voices.store import PendingUploads, VoiceStore
 from svc.web import docs_site as library
 from svc.web.docs_site import DocsSite
 

@@ -19,7 +19,7 @@ from svc.synthesis.pipeline import Pipeline
 from tests.audio.recordings import RATE, encoded, noise
 from tests.browser.conftest import Open, Serve, launched, until
 from tests.clients.conftest import decoded, serving, wait_until_ready
-from tests.cloning.stand_ins import TellingEngine, load_believing
+from tests.cloning.fakes import TellingEngine, load_believing
 
 _LISTENS_SLOWLY = """() => {
   const decode = OfflineAudioContext.prototype.decodeAudioData;

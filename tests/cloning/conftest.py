@@ -1,35 +1,25 @@
 """What the tests of cloning share: somebody who speaks, and an ear that needs no model."""
 
-from dataclasses import dataclass, field
 from zlib import crc32
 
 import numpy as np
 
 from svc.audio.equalizer import FLAT, SpectralEnvelope
-from svc.cloning.built_in_embeddings import BuiltInEmbeddings
-from svc.cloning.speaker_embedding import Embedding, SpeakerEncoder
+from svc.cloning.speaker_encoder import BuiltInEmbeddings, Embedding, SpeakerEmbedding, SpeakerEncoder
 from svc.engine.protocol import Samples
 from svc.voices.parameters import LAYERS, STYLE, VoiceParameters
-
-
-@dataclass(frozen=True)
-class Made:
-    """What was made up about a recording."""
-
-    parameters: VoiceParameters
-    embedding: Embedding
-    spectral_envelope: SpectralEnvelope = field(default_factory=lambda: FLAT)
 
 
 class StandInEncoder:
     """Hears how a recording's sound is spread over the frequencies, and makes up a voice from that."""
 
-    def encode(self, samples: Samples, rate: int) -> Made:
+    def encode(self, samples: Samples, rate: int) -> SpeakerEmbedding:
         spectrum = np.abs(np.fft.rfft(samples, rate))[100:3300].reshape(32, -1).mean(axis=1)
         embedding = (spectrum / np.linalg.norm(spectrum)).astype(np.float32)
         chance = np.random.default_rng(crc32(embedding.tobytes()))
         timbre, melody = 0.1 * chance.standard_normal((2, STYLE), dtype=np.float32)
-        return Made(VoiceParameters(timbre, melody, np.zeros((LAYERS, STYLE), np.float32)), embedding)
+        parameters = VoiceParameters(timbre, melody, np.zeros((LAYERS, STYLE), np.float32))
+        return SpeakerEmbedding(parameters, embedding, FLAT)
 
     def spectral_envelope(self, samples: Samples, rate: int) -> SpectralEnvelope:
         return FLAT

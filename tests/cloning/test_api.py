@@ -15,8 +15,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from svc.app import create_app
-from svc.cloning.built_in_embeddings import BuiltInEmbeddings
-from svc.cloning.speaker_embedding import SpeakerEncoder
+from svc.cloning.speaker_encoder import BuiltInEmbeddings, SpeakerEncoder
 from svc.engine.fake import FakeEngine
 from svc.engine.protocol import Samples
 from svc.errors import EngineUnavailable

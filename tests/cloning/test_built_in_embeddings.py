@@ -7,12 +7,11 @@ from io import BytesIO
 import numpy as np
 import pytest
 
-from svc.cloning.built_in_embeddings import BuiltInEmbeddings
-from svc.cloning.speaker_encoder import NETWORK_SHA256, OnnxSpeakerEncoder
+from svc.cloning.speaker_encoder import NETWORK_SHA256, BuiltInEmbeddings, OnnxSpeakerEncoder
 from svc.engine.protocol import Samples
 from svc.text.language import Language
+from svc.voices.built_in import INTRODUCTIONS
 from svc.voices.catalogue import VoiceCatalogue
-from svc.voices.preview_texts import INTRODUCTIONS
 
 MAKE_THEM_ANEW = "run scripts/make_voice_embeddings.py"
 

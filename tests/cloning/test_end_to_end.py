@@ -9,19 +9,16 @@ import pytest
 import soxr
 from fastapi.testclient import TestClient
 
-from svc.cloning.built_in_embeddings import BuiltInEmbeddings
-from svc.cloning.speaker_count import has_several_speakers
-from svc.cloning.speaker_embedding import Embedding
 from svc.cloning.speaker_encoder import RATE as ENCODER_RATE
-from svc.cloning.speaker_encoder import OnnxSpeakerEncoder, _pitch
+from svc.cloning.speaker_encoder import BuiltInEmbeddings, Embedding, OnnxSpeakerEncoder, _pitch, has_several_speakers
 from svc.engine.protocol import Samples
 from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline
 from svc.synthesis.request import SynthesisRequest
 from svc.text.language import Language
+from svc.voices.built_in import INTRODUCTIONS
 from svc.voices.catalogue import VoiceCatalogue
 from svc.voices.parameters import LAYERS, MELODY_PITCH, STYLE, VoiceParameters
-from svc.voices.preview_texts import INTRODUCTIONS
 from tests.audio.recordings import RATE, encoded
 from tests.conftest import STORY, ready
 

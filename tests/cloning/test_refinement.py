@@ -15,9 +15,8 @@ from svc import atomic_files
 from svc.audio import decode, equalizer
 from svc.cloning import refinement as refinement_worker
 from svc.cloning import search
-from svc.cloning.built_in_embeddings import BuiltInEmbeddings
-from svc.cloning.refinement import RefinementWorker
-from svc.cloning.refinement_queue import RefinementQueue
+from svc.cloning.refinement import RefinementQueue, RefinementWorker
+from svc.cloning.speaker_encoder import BuiltInEmbeddings, SpeakerEmbedding
 from svc.cloning.trial import TrialSynthesis
 from svc.engine.protocol import Samples
 from svc.errors import EngineUnavailable, ModelLoading
@@ -28,10 +27,8 @@ from svc.text.g2p import Phonemizer
 from svc.voices.catalogue import VoiceCatalogue, built_in
 from svc.voices.custom_voice import CustomVoice, StoredReference, fainter_than
 from svc.voices.custom_voices import CustomVoices
-from svc.voices.pending_uploads import PendingUploads
-from svc.voices.store import VoiceStore
-from tests.cloning.conftest import Made
-from tests.cloning.stand_ins import SOMEBODY, BelievingEncoder, TellingEngine
+from svc.voices.store import PendingUploads, VoiceStore
+from tests.cloning.fakes import SOMEBODY, BelievingEncoder, TellingEngine
 from tests.voices.examples import made_up
 
 RECORDING = decode.to_flac(np.zeros(3 * decode.RATE, dtype=np.float32))
@@ -366,7 +363,7 @@ def test_one_that_cannot_be_refined_does_not_hold_up_the_others(house: House, ca
     encode = house.encoder.encode
     heard: list[int] = []
 
-    def hears(samples: Samples, rate: int) -> Made:
+    def hears(samples: Samples, rate: int) -> SpeakerEmbedding:
         heard.append(1)
         if len(heard) == 1:
             raise RuntimeError("a bug")

@@ -17,7 +17,7 @@ from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline
 from svc.text.g2p import Phonemizer
 from tests.cli.test_voices import run
-from tests.cloning.stand_ins import TellingEngine, load_believing
+from tests.cloning.fakes import TellingEngine, load_believing
 from tests.conftest import ready
 
 Serve = Callable[..., AbstractContextManager[TestClient]]

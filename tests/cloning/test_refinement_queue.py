@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from svc import atomic_files
-from svc.cloning.refinement_queue import Refinement, RefinementQueue
+from svc.cloning.refinement import Refinement, RefinementQueue
 from svc.cloning.search import GENERATIONS, TRIALS, Search
 from svc.errors import NoReference, StorageUnavailable
 from svc.voices.custom_voice import CustomVoice

@@ -20,8 +20,7 @@ from svc.errors import StorageUnavailable, VoiceLimitReached, VoiceNotFound
 from svc.voices.catalogue import VoiceCatalogue, built_in
 from svc.voices.custom_voice import CustomVoice, DamagedVoice, StoredReference
 from svc.voices.custom_voices import CustomVoices
-from svc.voices.pending_uploads import PendingUploads
-from svc.voices.store import VoiceStore
+from svc.voices.store import PendingUploads, VoiceStore
 from tests.voices.examples import made_up
 
 

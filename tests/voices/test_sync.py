@@ -22,13 +22,12 @@ from svc.voices.catalogue import Voice, VoiceCatalogue, built_in
 from svc.voices.custom_voice import CustomVoice, StoredReference
 from svc.voices.custom_voices import CustomVoices
 from svc.voices.object_store import open_object_store
-from svc.voices.pending_uploads import PendingUploads
-from svc.voices.store import VoiceStore
+from svc.voices.store import PendingUploads, VoiceStore
 from svc.voices.sync import VoiceSync
 from tests.audio.recordings import encoded
 from tests.cloning.conftest import load_stand_in
 from tests.voices.examples import made_up
-from tests.voices.object_store import BUCKET, S3Server, Trouble, environment, remote
+from tests.voices.s3_server import BUCKET, S3Server, Trouble, environment, remote
 
 BUILT_IN: list[Voice] = built_in()
 SOUND = b"reference"

@@ -12,11 +12,11 @@ from svc.api.errors import ProblemsShape
 from svc.api.uploads import Upload, invalid_field, read_upload
 from svc.api.voice_schemas import Done, VoiceSettingsShape, VoiceShape, describe_voice
 from svc.cloning.cloner import Changes, Details, VoiceCloner
-from svc.cloning.refinement_queue import RefinementQueue
+from svc.cloning.refinement import RefinementQueue
 from svc.text.language import Language
 from svc.voices.catalogue import VoiceCatalogue
 from svc.voices.custom_voice import CustomVoice
-from svc.voices.settings_store import VoiceSettingsStore
+from svc.voices.settings import VoiceSettingsStore
 
 _FIELDS = {
     "name": {"type": "string", "description": "What the voice is called."},

@@ -16,8 +16,8 @@ from svc.errors import VoiceNotFound
 from svc.synthesis.pipeline import Pipeline
 from svc.synthesis.request import AudioPart, SynthesisRequest
 from svc.synthesis.scheduler import Scheduler
+from svc.voices.built_in import INTRODUCTIONS
 from svc.voices.catalogue import Voice, VoiceCatalogue
-from svc.voices.preview_texts import INTRODUCTIONS
 
 _FORMAT = formats.find("mp3_44100_64")
 _PRIVATE = {"cache-control": "private, max-age=300", "referrer-policy": "no-referrer"}

@@ -8,7 +8,7 @@ from pydantic import BaseModel
 from svc.api.models import MODEL_ID
 from svc.api.previews import preview_url
 from svc.cloning.reference import Measured
-from svc.cloning.refinement_queue import RefinementQueue
+from svc.cloning.refinement import RefinementQueue
 from svc.voices.catalogue import Voice
 from svc.voices.custom_voice import CustomVoice
 

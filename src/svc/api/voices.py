@@ -12,10 +12,9 @@ from pydantic import BaseModel
 from svc.api.middleware import require_json
 from svc.api.schemas import VoiceSettingsBody
 from svc.api.voice_schemas import Done, VoiceList, VoicePage, VoiceSettingsShape, VoiceShape, describe_voice
-from svc.cloning.refinement_queue import RefinementQueue
+from svc.cloning.refinement import RefinementQueue
 from svc.voices.catalogue import Voice, VoiceCatalogue
-from svc.voices.settings import VoiceSettings
-from svc.voices.settings_store import VoiceSettingsStore
+from svc.voices.settings import VoiceSettings, VoiceSettingsStore
 
 _MAX_PAGE_SIZE = 100
 

@@ -25,7 +25,7 @@ from svc.errors import BuiltInVoice, ModelLoading
 from svc.settings import Settings
 from svc.synthesis.scheduler import Scheduler
 from svc.text.language import Language
-from svc.voices import archive
+from svc.voices import custom_voice as archive
 from svc.voices.catalogue import VoiceCatalogue, built_in
 from svc.voices.custom_voice import ID, CustomVoice, DamagedVoice, new_id
 from svc.voices.store import VoiceStore

@@ -12,9 +12,8 @@ from svc.audio import decode
 from svc.audio.decode import Clip
 from svc.cloning import reference as references
 from svc.cloning.reference import Reference
-from svc.cloning.refinement_queue import RefinementQueue
-from svc.cloning.speaker_count import has_several_speakers
-from svc.cloning.speaker_embedding import SpeakerEmbedding
+from svc.cloning.refinement import RefinementQueue
+from svc.cloning.speaker_encoder import SpeakerEmbedding, has_several_speakers
 from svc.cloning.trial import TrialSynthesis
 from svc.engine.protocol import Samples
 from svc.errors import (

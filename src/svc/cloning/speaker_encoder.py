@@ -8,7 +8,8 @@ import hashlib
 import math
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import Self
+from io import BytesIO
+from typing import Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -16,12 +17,36 @@ import onnx
 import onnxruntime as ort
 import soxr
 
+from svc.audio.decode import RATE as CLIP_RATE
 from svc.audio.equalizer import SpectralEnvelope, measure_envelope
 from svc.engine.protocol import Samples
 from svc.engine.runtime import Runtime
 from svc.errors import EngineUnavailable
 from svc.text.language import Language
 from svc.voices.parameters import LAYERS, MELODY_PITCH, PITCH_SCALES, STYLE, VoiceParameters
+
+Embedding = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class SpeakerEmbedding:
+    parameters: VoiceParameters
+    embedding: Embedding
+    """[384]: two opinions of who it is, each of length one."""
+    spectral_envelope: SpectralEnvelope
+
+
+class SpeakerEncoder(Protocol):
+    """Called from one thread at a time."""
+
+    def encode(self, samples: Samples, rate: int) -> SpeakerEmbedding: ...
+
+    def spectral_envelope(self, samples: Samples, rate: int) -> SpectralEnvelope:
+        """That alone, which is little work."""
+
+    def similarity(self, one: Embedding, other: Embedding) -> float:
+        """1 for the same person, about 0 for strangers."""
+
 
 NETWORK = "data/voice-encoder.onnx"
 NETWORK_SHA256 = "5bed6343794cb8c6b0576fbf24c0197e1cb2e4eec51633f4e3cce2cabec173e1"
@@ -38,14 +63,6 @@ _PITCH_WINDOW = 1024
 _LOWEST_PITCH, _HIGHEST_PITCH = 60.0, 420.0
 _TYPICAL_PITCH = 150.0
 _FLATTENED = 0.7  # the power that spectra of power are raised to, for the pitch
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class SpeakerEmbedding:
-    parameters: VoiceParameters
-    embedding: Array
-    """[384]: two opinions of who it is, each of length one."""
-    spectral_envelope: SpectralEnvelope
 
 
 class OnnxSpeakerEncoder:
@@ -144,3 +161,46 @@ def _pitch(clip: Samples) -> Array:
     median = np.sort(logs)[(logs.size - 1) // 2]
     spread = np.minimum(np.abs(logs - median), 0.5).mean() * min(1.0, share / 0.02)
     return np.array([median, spread, share], dtype=np.float32)
+
+
+_DATA = "data/voice-embeddings.npz"
+
+
+class BuiltInEmbeddings:
+    """The built-in voices as the ear hears them."""
+
+    def __init__(self, embeddings: dict[str, Embedding]) -> None:
+        """`embeddings` by the keys of the voices."""
+        self._embeddings = embeddings
+
+    @classmethod
+    def load(cls) -> "BuiltInEmbeddings":
+        archive = np.load(BytesIO(files("svc").joinpath(_DATA).read_bytes()))
+        embeddings = archive["embeddings"].astype(np.float32)
+        return cls({str(key): each for key, each in zip(archive["keys"], embeddings, strict=True)})
+
+    def nearest(self, encoder: SpeakerEncoder, embedding: Embedding) -> tuple[str, float]:
+        """The key of the voice that is most like this, and how much it is."""
+        likeness = {key: encoder.similarity(embedding, each) for key, each in self._embeddings.items()}
+        key = max(likeness, key=likeness.__getitem__)
+        return key, likeness[key]
+
+
+_SEGMENT = 2 * CLIP_RATE  # with less, one person sounds like several
+_SEGMENTS = 6  # spread over the recording: all of it would take as long as the clone itself
+# Of 42 real speakers all but one were above 0.53 with themselves, also in noise; of 42 pairs none was above 0.38.
+_STRANGERS = 0.46
+
+
+def has_several_speakers(encoder: SpeakerEncoder, samples: Samples) -> bool:
+    """Whether the recording falls into two parts that do not sound like the same person."""
+    count = min(_SEGMENTS, len(samples) // _SEGMENT)
+    if count < 2:
+        return False
+    starts = np.linspace(0, len(samples) - _SEGMENT, count).astype(int)
+    heard = [encoder.encode(samples[start : start + _SEGMENT], CLIP_RATE).embedding for start in starts]
+    likeness = np.array([[encoder.similarity(one, other) for other in heard] for one in heard])
+    # The two that are least alike each gather those who are more like them than like the other.
+    one, other = np.unravel_index(likeness.argmin(), likeness.shape)
+    side = likeness[one] < likeness[other]
+    return bool(likeness[np.ix_(side, ~side)].mean() < _STRANGERS)

@@ -16,16 +16,15 @@ import numpy as np
 
 from svc.audio import equalizer
 from svc.audio.equalizer import Equalizer, SpectralEnvelope
-from svc.cloning.built_in_embeddings import BuiltInEmbeddings
-from svc.cloning.speaker_embedding import Embedding, SpeakerEncoder
+from svc.cloning.speaker_encoder import BuiltInEmbeddings, Embedding, SpeakerEncoder
 from svc.engine.protocol import Samples
 from svc.synthesis.pipeline import Pipeline
 from svc.synthesis.request import SynthesisRequest
 from svc.synthesis.scheduler import PlaybackClock, Scheduler
 from svc.text.language import Language
+from svc.voices.built_in import INTRODUCTIONS
 from svc.voices.catalogue import VoiceCatalogue
 from svc.voices.parameters import VoiceParameters
-from svc.voices.preview_texts import INTRODUCTIONS
 
 T = TypeVar("T")
 LoadSpeakerEncoder = Callable[[], tuple[SpeakerEncoder, BuiltInEmbeddings]]

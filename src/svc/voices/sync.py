@@ -23,8 +23,7 @@ from obstore.store import ObjectStore
 from svc import tasks
 from svc.errors import StorageUnavailable, VoiceNotFound
 from svc.voices.custom_voice import ID, CustomVoice, DamagedVoice, StoredReference
-from svc.voices.pending_uploads import Note, PendingUploads
-from svc.voices.store import VoiceStore
+from svc.voices.store import Note, PendingUploads, VoiceStore
 
 log = logging.getLogger(__name__)
 

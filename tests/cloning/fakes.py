@@ -6,13 +6,11 @@ import numpy as np
 
 from svc.audio import decode
 from svc.audio.equalizer import FLAT, SpectralEnvelope
-from svc.cloning.built_in_embeddings import BuiltInEmbeddings
-from svc.cloning.speaker_embedding import Embedding, SpeakerEncoder
+from svc.cloning.speaker_encoder import BuiltInEmbeddings, Embedding, SpeakerEmbedding, SpeakerEncoder
 from svc.engine.fake import FakeEngine
 from svc.engine.protocol import Chunk, Samples, Utterance
 from svc.voices.catalogue import VoiceCatalogue, built_in
 from svc.voices.parameters import STYLE
-from tests.cloning.conftest import Made
 from tests.voices.examples import made_up
 
 SOMEBODY: Embedding = VoiceCatalogue(built_in()).find("am_michael").style.mean(axis=0)
@@ -33,9 +31,9 @@ class TellingEngine(FakeEngine):
 
 
 class BelievingEncoder:
-    def encode(self, samples: Samples, rate: int) -> Made:
+    def encode(self, samples: Samples, rate: int) -> SpeakerEmbedding:
         is_recording = len(samples) > 2 * decode.RATE
-        return Made(made_up().parameters, SOMEBODY if is_recording else samples[: 2 * STYLE])
+        return SpeakerEmbedding(made_up().parameters, SOMEBODY if is_recording else samples[: 2 * STYLE], FLAT)
 
     def spectral_envelope(self, samples: Samples, rate: int) -> SpectralEnvelope:
         return FLAT

@@ -3,8 +3,7 @@ import zipfile
 
 import pytest
 
-from svc.voices.archive import pack, unpack
-from svc.voices.custom_voice import DamagedVoice
+from svc.voices.custom_voice import DamagedVoice, pack, unpack
 from tests.voices.examples import made_up
 
 
