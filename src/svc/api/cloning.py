@@ -61,7 +61,7 @@ def router(
         """Makes a voice from recordings of a person: 10 to 20 seconds of clean speech are best."""
         voice = await clone(request)
         settings = VoiceSettingsShape(**asdict(voice_settings.get(voice.voice_id)))
-        return describe_voice(voices.cloned(voice), str(request.base_url), settings, refinement_queue)
+        return describe_voice(voices.build_custom(voice), str(request.base_url), settings, refinement_queue)
 
     @router.post("/v1/voices/add", openapi_extra=_describe_body("files", ["name", "files"]))
     async def add_voice(request: Request) -> AddedVoice:

@@ -118,7 +118,7 @@ def router(voices: VoiceCatalogue, settings: VoiceSettingsStore, refinement_queu
     async def edit_voice_settings(voice_id: str, body: VoiceSettingsBody) -> Done:
         """Changes the settings of one voice; what is missing stays as it is."""
         voice = voices.find(voice_id)
-        changed = body.apply_to(settings.get(voice.voice_id)).clamped()
+        changed = body.apply_to(settings.get(voice.voice_id)).clamp()
         await asyncio.to_thread(settings.set, voice.voice_id, changed)
         return Done()
 
