@@ -92,7 +92,7 @@ def test_export_and_import(tmp_path: Path, store: VoiceStore) -> None:
 
 def test_what_cannot_be_done(tmp_path: Path, store: VoiceStore) -> None:
     (tmp_path / "x.svcvoice").write_bytes(b"nonsense")
-    fails(run(tmp_path, "import", "x.svcvoice"), "no archive of a voice")
+    fails(run(tmp_path, "import", "x.svcvoice"), "not the archive of a voice")
     fails(run(tmp_path, "import", "missing.svcvoice"), "missing.svcvoice")
     fails(run(tmp_path, "export", make_voice().voice_id, "-o", "x"), "no voice")
     fails(run(tmp_path, "add", "Anna", "missing.wav"), "missing.wav")
