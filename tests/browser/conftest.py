@@ -18,7 +18,7 @@ from svc.synthesis.pipeline import Pipeline
 from svc.text.g2p import Phonemizer
 from tests.browser import chromium
 from tests.clients.conftest import serving, wait_until_ready
-from tests.cloning.conftest import load_stand_in
+from tests.cloning.fakes import load_fake_encoder
 
 # Taps everything that reaches the speakers: `ears.loudest()` is what is heard at the moment, `ears.all` all of it.
 _EARS = """
@@ -91,7 +91,7 @@ def serve(phonemizer: Phonemizer, tmp_path: Path) -> Serve:
         engine: FakeEngine | None = None,
         around: Callable[..., ASGIApp] | None = None,
         ready: bool = True,
-        encoder: LoadSpeakerEncoder = load_stand_in,
+        encoder: LoadSpeakerEncoder = load_fake_encoder,
         **settings: Any,
     ) -> Iterator[str]:
         chosen = Settings(data_dir=tmp_path / "data", cache_dir=tmp_path / "cache", **settings)
