@@ -13,11 +13,11 @@ from svc.api import (
     authentication,
     cloning,
     cors,
-    docs,
     errors,
     health,
     models,
     page,
+    pages,
     previews,
     request_id,
     speech,
@@ -188,7 +188,7 @@ def create_app(
         lifespan=lifespan,
         strict_content_type=False,
         responses=errors.RESPONSES,
-        docs_url=None,  # `docs` serves these itself, with nothing from other servers
+        docs_url=None,  # `pages` serves these itself, with nothing from other servers
         redoc_url=None,
     )
     app.include_router(page.router())
@@ -203,7 +203,7 @@ def create_app(
     app.include_router(models.router(_list(settings.model_aliases), settings.max_characters))
     app.include_router(account.router())
     app.include_router(tokens.router(Tokens(table, clock)))
-    app.include_router(docs.router(DocsSite(library.find())))
+    app.include_router(pages.router(DocsSite(library.find())))
     # The last one installed is the outermost: a request passes them from the last to the first.
     content.install(app, settings.max_body_bytes, settings.max_body_seconds, settings.max_clip_bytes)
     authentication.install(app, verifier)

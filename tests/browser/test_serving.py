@@ -13,8 +13,9 @@ from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline
 from svc.text.g2p import Phonemizer
 
-_FOLDER = files("svc").joinpath("web/playground")
-PAGE = {each.name: each.read_text("utf-8") for each in _FOLDER.iterdir() if each.is_file()}
+_WEB = files("svc").joinpath("web")
+PAGE = {each.name: each.read_text("utf-8") for each in _WEB.joinpath("playground").iterdir() if each.is_file()}
+PAGE["index.html"] = _WEB.joinpath("templates/playground.html").read_text("utf-8")
 
 
 @pytest.fixture(scope="module")

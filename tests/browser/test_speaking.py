@@ -256,7 +256,7 @@ def test_parts_meet_without_a_click(page: Page) -> None:
     found = page.evaluate(
         """async () => {
           const { Player } = await import('/page/player.js');
-          const { Sound } = await import('/page/sound.js');
+          const { Sound } = await import('/page/pcm_buffer.js');
           const context = new OfflineAudioContext(1, 24000, 24000);
           const tone = Int16Array.from({ length: 20000 }, (_, at) => 16384 * Math.sin(at * 0.05));
           const sound = new Sound(24000);

@@ -48,7 +48,8 @@ class _File:
 def _load() -> dict[str, _File]:
     """Every file of the page, by its name: only what is listed here can ever be sent."""
     found = {}
-    for each in files("svc").joinpath("web/playground").iterdir():
+    folder = files("svc").joinpath("web")
+    for each in (*folder.joinpath("playground").iterdir(), folder.joinpath("templates/playground.html")):
         media_type = _TYPES.get(f".{each.name.rpartition('.')[2]}")
         if media_type:
             content = each.read_bytes()
@@ -70,7 +71,7 @@ def router() -> APIRouter:
     @router.head("/")
     @router.get("/")
     async def index(request: Request) -> Response:
-        return answer(page["index.html"], request)
+        return answer(page["playground.html"], request)
 
     @router.head("/page/{name}")
     @router.get("/page/{name}")

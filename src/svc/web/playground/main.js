@@ -1,18 +1,18 @@
 // The page, put together.
 
-import { asCode } from "./code.js";
+import { asCode } from "./code_samples.js";
 import { Credentials } from "./credentials.js";
-import { Desk } from "./desk.js";
-import { Door } from "./door.js";
+import { Desk } from "./speak_view.js";
+import { Door } from "./key_dialog.js";
 import { offerFormats } from "./formats.js";
 import { described } from "./labels.js";
-import { Notice } from "./notice.js";
-import { Picker } from "./picker.js";
+import { Notice } from "./widgets.js";
+import { Picker } from "./voice_picker.js";
 import { Preview } from "./preview.js";
 import { Problem } from "./problem.js";
-import { Service } from "./service.js";
-import { Sliders } from "./sliders.js";
-import { Studio } from "./studio.js";
+import { Service } from "./api_client.js";
+import { Sliders } from "./controls.js";
+import { Studio } from "./cloning_view.js";
 import { Tabs } from "./tabs.js";
 import { Views } from "./views.js";
 

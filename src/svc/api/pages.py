@@ -28,7 +28,7 @@ _INTERACTIVE_POLICY = _POLICY | {
 
 # What the pages are made of: each with the package that it lies in.
 _ASSETS = {
-    "page.css": "svc.web.docs",
+    "guide.css": "svc.web.docs",
     "interactive.js": "svc.web.docs",
     "swagger-ui.css": "fastapi_swagger.resources",
     "swagger-ui-bundle.js": "fastapi_swagger.resources",
@@ -37,8 +37,8 @@ _ASSETS = {
 
 def router(library: DocsSite) -> APIRouter:
     router = APIRouter(prefix=ROOT, include_in_schema=False)
-    template = Template((files("svc.web") / "docs/page.html").read_text("utf-8"))
-    interactive_page = (files("svc.web") / "docs/interactive.html").read_text("utf-8")
+    template = Template((files("svc.web") / "templates/guide.html").read_text("utf-8"))
+    interactive_page = (files("svc.web") / "templates/interactive.html").read_text("utf-8")
 
     def shown(name: str, page: Page) -> Response:
         contents = "\n".join(_entry(each, title, each == name) for each, title in library.contents)

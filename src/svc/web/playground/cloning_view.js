@@ -1,12 +1,12 @@
 // The view that makes voices: a recording, what is wrong with it, the voice's name, and the voices that were made.
 
-import { Improvement, improving, progressOf } from "./improvement.js";
+import { Improvement, improving, progressOf } from "./cloned_voices.js";
 import { CLONING_LANGUAGES, described, languageName } from "./labels.js";
 import { likeness } from "./likeness.js";
 import { Microphone } from "./microphone.js";
 import { previewButton } from "./preview.js";
 import { Problem } from "./problem.js";
-import { judged, measured } from "./take.js";
+import { judged, measured } from "./recording.js";
 
 const element = (id) => document.getElementById(id);
 const QUIETEST = -60;

@@ -2,8 +2,8 @@
 
 import { clipFile, save } from "./download.js";
 import { Problem } from "./problem.js";
-import { Recital } from "./recital.js";
-import { Sheet } from "./sheet.js";
+import { Recital } from "./playback.js";
+import { Sheet } from "./highlighted_text.js";
 import { Waveform } from "./waveform.js";
 
 const element = (id) => document.getElementById(id);

@@ -1,8 +1,8 @@
 // How a text is being spoken: played, marked word by word, drawn and measured, from the first part on.
 
 import { Player } from "./player.js";
-import { Sound } from "./sound.js";
-import { RATE, spoken } from "./speech.js";
+import { Sound } from "./pcm_buffer.js";
+import { RATE, spoken } from "./speech_stream.js";
 import { Words } from "./words.js";
 
 const REST_MS = 1000;
