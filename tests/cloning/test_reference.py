@@ -7,7 +7,7 @@ import pytest
 import soxr
 
 from svc.audio.decode import Clip
-from svc.cloning.reference import LEAST_SPEECH, MOST_SPEECH, examine
+from svc.cloning.reference import MIN_SPEECH_SECONDS, MOST_SPEECH, examine
 from svc.engine.protocol import Samples
 from svc.errors import ClipSilent, ClipTooShort, NoSpeech
 from tests.audio.recordings import RATE, music, noise
@@ -97,7 +97,7 @@ def test_short_and_long_and_cut_off_are_warnings(spoken: Samples) -> None:
 
 
 def test_too_little_speech(spoken: Samples) -> None:
-    with pytest.raises(ClipTooShort, match=f"{LEAST_SPEECH:g}"):
+    with pytest.raises(ClipTooShort, match=f"{MIN_SPEECH_SECONDS:g}"):
         examine([joined(spoken[: RATE * 2], silence(20))])
 
 

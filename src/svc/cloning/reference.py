@@ -6,23 +6,23 @@ from dataclasses import dataclass
 import numpy as np
 
 from svc.audio.decode import LONGEST, RATE, Clip
-from svc.cloning.speech_detection import FRAMES_A_SECOND, Mask, ServerMessages, listen
+from svc.cloning.speech_detection import FRAMES_PER_SECOND, Mask, ServerMessages, listen
 from svc.engine.protocol import Samples
 from svc.errors import ClipSilent, ClipTooShort, NoSpeech
 
-LEAST_SPEECH = 3.0
+MIN_SPEECH_SECONDS = 3.0
 MOST_SPEECH = 20.0
-_BEST_FROM = 8.0  # seconds of speech; with less, more would help
+SHORT_SPEECH_SECONDS = 8.0  # seconds of speech; with less, more would help
 
-_SILENT = -60.0  # dBFS of what is loudest
-_QUIET = -38.0
-_NOISY = 15.0  # dB of speech above noise
-_BANDS = 50  # of loudness, for finding where a recording was cut off
-_CROWDED = 0.0005  # of all samples in one band
-_PILED_UP = 1.6  # times as many as three bands below: speech has at most 0.9, and clipped speech 2 or more
+SILENT_DBFS = -60.0  # dBFS of what is loudest
+QUIET_DBFS = -38.0
+NOISY_SNR_DB = 15.0  # dB of speech above noise
+AMPLITUDE_BINS = 50  # of loudness, for finding where a recording was cut off
+FULL_BIN = 0.0005  # of all samples in one band
+BIN_RATIO = 1.6  # times as many as three bands below: speech has at most 0.9, and clipped speech 2 or more
 _CLIPPED = 0.001  # a share of samples that is too much
 _NORMAL = -23.0  # dBFS that a reference is brought to
-_SAMPLES_A_FRAME = RATE // FRAMES_A_SECOND
+_SAMPLES_A_FRAME = RATE // FRAMES_PER_SECOND
 _PAUSE = 15  # frames kept on either side of speech
 
 
@@ -61,19 +61,19 @@ class _Take:
 
     @property
     def seconds(self) -> float:
-        return float(self.mask.sum()) / FRAMES_A_SECOND
+        return float(self.mask.sum()) / FRAMES_PER_SECOND
 
 
 def examine(clips: Sequence[Clip]) -> Reference:
     """The reference that these clips hold; raises `ClipSilent`, `NoSpeech` or `ClipTooShort`."""
     takes = [_take(clip) for clip in clips]
-    if all(take.heard.loud < _SILENT for take in takes):
+    if all(take.heard.loud < SILENT_DBFS for take in takes):
         raise ClipSilent
     speech_seconds = sum(take.seconds for take in takes)
     if not speech_seconds:
         raise NoSpeech
-    if speech_seconds < LEAST_SPEECH:
-        raise ClipTooShort(speech_seconds, LEAST_SPEECH)
+    if speech_seconds < MIN_SPEECH_SECONDS:
+        raise ClipTooShort(speech_seconds, MIN_SPEECH_SECONDS)
     speech = np.concatenate([_trimmed(take) for take in takes if take.mask.any()])
     best = _best(speech)
     level, noise = _levels(takes)
@@ -91,7 +91,7 @@ def examine(clips: Sequence[Clip]) -> Reference:
 
 def _take(clip: Clip) -> _Take:
     heard = listen(clip.samples)
-    mask = heard.speech() if heard.loud >= _SILENT else np.zeros(len(heard.level), dtype=np.bool_)
+    mask = heard.speech() if heard.loud >= SILENT_DBFS else np.zeros(len(heard.level), dtype=np.bool_)
     return _Take(clip.samples, heard, mask)
 
 
@@ -144,10 +144,12 @@ def _ceiling(samples: Samples) -> float:
     Loud samples pile up there, where speech has ever fewer: also when another rate has rounded the edges since.
     """
     loudness = np.abs(samples)
-    step = float(loudness.max()) / _BANDS
-    bands = np.bincount(np.minimum(loudness / step, _BANDS - 1).astype(int), minlength=_BANDS) / len(samples)
-    for band in range(_BANDS * 3 // 10, _BANDS):
-        if bands[band] >= _CROWDED and bands[band] > _PILED_UP * bands[band - 3]:
+    step = float(loudness.max()) / AMPLITUDE_BINS
+    bands = np.bincount(np.minimum(loudness / step, AMPLITUDE_BINS - 1).astype(int), minlength=AMPLITUDE_BINS) / len(
+        samples
+    )
+    for band in range(AMPLITUDE_BINS * 3 // 10, AMPLITUDE_BINS):
+        if bands[band] >= FULL_BIN and bands[band] > BIN_RATIO * bands[band - 3]:
             return band * step
     return np.inf
 
@@ -161,12 +163,12 @@ def _normalised(samples: Samples, level: float) -> Samples:
 def _warnings(clips: Sequence[Clip], measured: Measured) -> tuple[str, ...]:
     spoken = measured.speech_seconds
     found = {
-        f"There are only {spoken:.1f} s of speech; 10 to 20 s make a better likeness.": spoken < _BEST_FROM,
+        f"There are only {spoken:.1f} s of speech; 10 to 20 s make a better likeness.": spoken < SHORT_SPEECH_SECONDS,
         f"The recording is noisy: the speech is {measured.snr_db:.0f} dB above the noise. "
-        "A quiet room makes a better likeness.": measured.snr_db < _NOISY,
+        "A quiet room makes a better likeness.": measured.snr_db < NOISY_SNR_DB,
         "The recording is distorted: it was too loud for the microphone.": measured.clipping > 0,
         f"The recording is quiet ({measured.level_dbfs:.0f} dBFS). Speak nearer to the microphone.": (
-            measured.level_dbfs < _QUIET
+            measured.level_dbfs < QUIET_DBFS
         ),
         "The file is cut off or damaged; what could be read was used.": any(clip.cut_off for clip in clips),
         f"The recording is long; its first {LONGEST} s were listened to.": any(clip.too_long for clip in clips),

@@ -10,13 +10,15 @@ import soxr
 from svc.audio.decode import RATE
 from svc.engine.protocol import Samples
 
-FRAMES_A_SECOND = 100
+FRAMES_PER_SECOND = 100
+MIN_MARGIN_DB, MARGIN_SHARE = 6.0, 0.35  # of an active frame above the noise: in dB, and of the range up to `loud`
+MAX_GAP_FRAMES = 30  # between two words
 
 Array = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 
 _RATE = 8_000  # enough for pitch and for the difference between a vowel and an s
-_HOP, _FRAME, _SPECTRUM = _RATE // FRAMES_A_SECOND, 320, 1024
+_HOP, _FRAME, _SPECTRUM = _RATE // FRAMES_PER_SECOND, 320, 1024
 _LOWEST_PITCH, _HIGHEST_PITCH = 60, 400
 _AT_ONCE = 2_000  # frames, to bound the memory that long recordings take
 _VOICED = 0.6  # of a frame's energy returns one period later
@@ -32,7 +34,7 @@ _WEIGHTS = {"voiced": 2.54, "glide": 0.73, "wander": 12.21, "syllables": 9.48, "
 _BIAS = -10.01
 # Refusing somebody's voice is worse than cloning a violin.
 _LEAST_SPEECH, _LEAST_AMONG_MUSIC = -0.8, 1.5
-_WINDOW = 10 * FRAMES_A_SECOND
+_WINDOW = 10 * FRAMES_PER_SECOND
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -63,7 +65,7 @@ class ServerMessages:
 
     def active(self) -> Mask:
         """Where somebody, or something, is heard above the noise; gaps between words belong to it."""
-        threshold = self.noise + max(6.0, 0.35 * (self.loud - self.noise))
+        threshold = self.noise + max(MIN_MARGIN_DB, MARGIN_SHARE * (self.loud - self.noise))
         return _without_gaps(self.level > threshold)
 
     def speech(self) -> Mask:
@@ -82,7 +84,7 @@ class ServerMessages:
     def _speechlike(self) -> float:
         """The logarithm of the odds that this is speech."""
         active = self.level > self.loud - 25
-        if active.sum() < FRAMES_A_SECOND // 2:
+        if active.sum() < FRAMES_PER_SECOND // 2:
             return -np.inf
         voiced = active & (self.periodicity > _VOICED)
         features = {
@@ -99,13 +101,13 @@ class ServerMessages:
         together = voiced[1:] & voiced[:-1]
         steps = np.abs(12 * np.log2(self.pitch[1:] / self.pitch[:-1]))[together]
         steps = steps[steps < 3]
-        return float(np.median(steps)) if steps.size > FRAMES_A_SECOND // 5 else 0.0
+        return float(np.median(steps)) if steps.size > FRAMES_PER_SECOND // 5 else 0.0
 
     def _syllables(self) -> float:
         """The share of the loudness's ups and downs that are as fast as syllables."""
         envelope = np.maximum(self.level, self.loud - 40)
         power = np.abs(np.fft.rfft((envelope - envelope.mean()) * np.hanning(envelope.size))) ** 2
-        rate = np.fft.rfftfreq(envelope.size, 1 / FRAMES_A_SECOND)
+        rate = np.fft.rfftfreq(envelope.size, 1 / FRAMES_PER_SECOND)
         return float(power[(rate >= 2) & (rate <= 8)].sum() / (power[(rate > 0.3) & (rate <= 50)].sum() + 1e-9))
 
 
@@ -138,7 +140,7 @@ def _heard(samples: Samples) -> tuple[Array, Array, Array, Array]:
 
 def _without_gaps(active: Mask) -> Mask:
     """Gaps shorter than 0.3 s closed, then sounds shorter than 0.1 s dropped."""
-    return ~_filled(~_filled(active, 30), 10)
+    return ~_filled(~_filled(active, MAX_GAP_FRAMES), 10)
 
 
 def _filled(mask: Mask, longest: int) -> Mask:
