@@ -16,7 +16,6 @@ from svc.api import (
     errors,
     health,
     models,
-    page,
     pages,
     previews,
     request_id,
@@ -53,8 +52,7 @@ from svc.voices.custom_voices import CustomVoices
 from svc.voices.pending_uploads import PendingUploads
 from svc.voices.settings_store import VoiceSettingsStore
 from svc.voices.store import VoiceStore
-from svc.web import docs_site as library
-from svc.web.docs_site import DocsSite
+from svc.web.docs_site import DocsSite, find_docs_folder
 
 if TYPE_CHECKING:  # these take their time to load: whoever has no table and no mirror need not wait for them
     from svc.auth.table import KeysTable
@@ -188,10 +186,9 @@ def create_app(
         lifespan=lifespan,
         strict_content_type=False,
         responses=errors.RESPONSES,
-        docs_url=None,  # `pages` serves these itself, with nothing from other servers
+        docs_url=None,  # `pages` serves them, with nothing from other servers
         redoc_url=None,
     )
-    app.include_router(page.router())
     app.include_router(health.router(scheduler, custom_voices, mirror))
     app.include_router(speech.router(pipeline, scheduler, voices, voice_settings, settings.max_characters))
     dependencies = SessionDependencies(pipeline, scheduler, voice_settings, verifier, settings.max_characters)
@@ -203,7 +200,7 @@ def create_app(
     app.include_router(models.router(_list(settings.model_aliases), settings.max_characters))
     app.include_router(account.router())
     app.include_router(tokens.router(Tokens(table, clock)))
-    app.include_router(pages.router(DocsSite(library.find())))
+    pages.install(app, DocsSite(find_docs_folder()))
     # The last one installed is the outermost: a request passes them from the last to the first.
     content.install(app, settings.max_body_bytes, settings.max_body_seconds, settings.max_clip_bytes)
     authentication.install(app, verifier)

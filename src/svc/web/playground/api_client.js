@@ -1,10 +1,11 @@
-// The service behind this page, spoken to like any client of its API does.
+// The client of the service's HTTP API, its errors, and the constants that the server embeds in the page.
 
-import { Problem, unreachable } from "./problem.js";
+/** What `playground_config` in svc/api/pages.py embeds: output formats, languages, ranges and thresholds. */
+export const serverConfig = JSON.parse(document.getElementById("config").textContent);
 
-const WARMING_UP_MS = 500;
+const HEALTH_POLL_MS = 500;
 
-export class Service {
+export class ApiClient {
   #credentials;
 
   constructor(credentials, base = new URL(".", document.baseURI)) {
@@ -12,34 +13,40 @@ export class Service {
     this.base = base;
   }
 
-  async voices() {
-    const { voices } = await this.#json("v1/voices", { credential: await this.speaking() });
-    return voices;
+  async listVoices() {
+    return (await this.#fetchJson("v1/voices", { credential: await this.getCredential() })).voices;
   }
 
-  /** Who speaks for ids that nobody has; null where the server is strict about them. */
-  async defaultVoiceId() {
+  /** The voices with these ids, as far as they still exist. */
+  async findVoices(ids) {
+    const query = new URLSearchParams([["page_size", ids.length], ...ids.map((id) => ["voice_ids", id])]);
+    return (await this.#fetchJson(`v2/voices?${query}`, { credential: await this.getCredential() })).voices;
+  }
+
+  /** The voice that answers for unknown ids; null on a server with strict voices. */
+  async getDefaultVoiceId() {
     try {
-      return (await this.#json("v1/voices/default", { credential: await this.speaking() })).voice_id;
+      return (await this.#fetchJson("v1/voices/default", { credential: await this.getCredential() })).voice_id;
     } catch (error) {
       if (error.status === "voice_not_found") return null;
       throw error;
     }
   }
 
-  async settings(voiceId) {
-    return this.#json(`v1/voices/${encodeURIComponent(voiceId)}/settings`, { credential: await this.speaking() });
+  async getSettings(voiceId) {
+    const path = `v1/voices/${encodeURIComponent(voiceId)}/settings`;
+    return this.#fetchJson(path, { credential: await this.getCredential() });
   }
 
-  async defaultSettings() {
-    return this.#json("v1/voices/settings/default", { credential: await this.speaking() });
+  async getDefaultSettings() {
+    return this.#fetchJson("v1/voices/settings/default", { credential: await this.getCredential() });
   }
 
-  /** The response of one of the paths that speak: `""`, `"/stream"` or `"/stream/with-timestamps"`. */
-  async speech(path, { voiceId, text, settings, format }, signal) {
-    const address = `v1/text-to-speech/${encodeURIComponent(voiceId)}${path}?output_format=${format}`;
+  /** The response of one of the speech endpoints: `""`, `"/stream"` or `"/stream/with-timestamps"`. */
+  async requestSpeech(endpoint, { voiceId, text, settings, format }, signal) {
+    const path = `v1/text-to-speech/${encodeURIComponent(voiceId)}${endpoint}?output_format=${format}`;
     const body = JSON.stringify({ text, voice_settings: settings });
-    return this.#answer(address, { method: "POST", body, credential: await this.speaking(), signal });
+    return this.#request(path, { method: "POST", body, credential: await this.getCredential(), signal });
   }
 
   socketAddress({ voiceId, format }) {
@@ -49,23 +56,18 @@ export class Service {
     return address;
   }
 
-  /** Where the voice introduces itself. The server names its own address, which may differ from the one seen here. */
+  /** The preview clip of a voice. `preview_url` has the server's own idea of its address, which a proxy may change. */
   previewAddress(voice) {
     const { search } = new URL(voice.preview_url, this.base);
     return new URL(`previews/${encodeURIComponent(voice.voice_id)}.mp3${search}`, this.base);
   }
 
-  /** The voices with these ids, as far as they are still there. */
-  async someVoices(ids) {
-    const query = new URLSearchParams([["page_size", ids.length], ...ids.map((id) => ["voice_ids", id])]);
-    return (await this.#json(`v2/voices?${query}`, { credential: await this.speaking() })).voices;
-  }
-
   async removeVoice(voiceId) {
-    return this.#json(`voices/${encodeURIComponent(voiceId)}`, { method: "DELETE", credential: this.#credentials.key });
+    const path = `voices/${encodeURIComponent(voiceId)}`;
+    return this.#fetchJson(path, { method: "DELETE", credential: this.#credentials.key });
   }
 
-  /** Sends a recording; `onProgress` gets the share that has been sent. Only the older interface tells that. */
+  /** Uploads a recording; `onProgress` gets the share that was sent, which only XMLHttpRequest reports. */
   cloneVoice({ file, name, language, consent, refine }, onProgress) {
     const form = new FormData();
     form.append("files", file, file.name ?? "recording");
@@ -73,54 +75,54 @@ export class Service {
     return new Promise((resolve, reject) => {
       const request = new XMLHttpRequest();
       request.open("POST", new URL("voices", this.base));
-      if (this.#credentials.present) request.setRequestHeader("authorization", `Bearer ${this.#credentials.key}`);
+      if (this.#credentials.hasKey) request.setRequestHeader("authorization", `Bearer ${this.#credentials.key}`);
       request.upload.addEventListener("progress", ({ loaded, total }) => onProgress(total ? loaded / total : 0));
       request.upload.addEventListener("load", () => onProgress(1));
-      request.addEventListener("error", () => reject(unreachable()));
+      request.addEventListener("error", () => reject(createUnreachableError()));
       request.addEventListener("load", () => {
         const response = new Response(request.responseText, { status: request.status, statusText: request.statusText });
-        resolve(response.ok ? response.json() : Problem.from(response).then((problem) => Promise.reject(problem)));
+        resolve(response.ok ? response.json() : ApiError.fromResponse(response).then((error) => Promise.reject(error)));
       });
       request.send(form);
     });
   }
 
-  /** Waits while the engine is warming up, telling `onWait` so. */
-  async ready(onWait, signal) {
+  /** Waits while the engine loads; calls `onWait` each time that it is not ready. */
+  async waitUntilReady(onWait, signal) {
     for (;;) {
       const response = await this.#fetch("health", { signal });
       if (response.ok) return;
       const { status, message } = await response.json();
-      if (status !== "model_loading") throw new Problem(status, message);
+      if (status !== "model_loading") throw new ApiError(status, message);
       onWait();
-      await new Promise((resolve) => setTimeout(resolve, WARMING_UP_MS));
+      await new Promise((resolve) => setTimeout(resolve, HEALTH_POLL_MS));
     }
   }
 
-  /** What to speak with; null on an open server. */
-  async speaking() {
-    return this.#credentials.speaking((seconds) => this.#mint(seconds));
+  /** The credential for synthesis and for listing voices; null on an open server. */
+  async getCredential() {
+    return this.#credentials.getToken((seconds) => this.#createToken(seconds));
   }
 
-  /** A token that may speak and see the voices, or null: this server makes none, or the key may itself only speak. */
-  async #mint(seconds) {
+  /** A token that can speak and list voices; null if this server makes none or the key itself can only speak. */
+  async #createToken(seconds) {
     const body = JSON.stringify({ ttl_seconds: seconds });
     try {
-      return (await this.#json("v1/tokens/ephemeral", { method: "POST", body, credential: this.#credentials.key }))
-        .token;
+      const options = { method: "POST", body, credential: this.#credentials.key };
+      return (await this.#fetchJson("v1/tokens/ephemeral", options)).token;
     } catch (error) {
       if (error.status === "not_supported" || error.status === "insufficient_scope") return null;
       throw error;
     }
   }
 
-  async #json(path, options) {
-    return (await this.#answer(path, options)).json();
+  async #fetchJson(path, options) {
+    return (await this.#request(path, options)).json();
   }
 
-  async #answer(path, options) {
+  async #request(path, options) {
     const response = await this.#fetch(path, options);
-    if (!response.ok) throw await Problem.from(response);
+    if (!response.ok) throw await ApiError.fromResponse(response);
     return response;
   }
 
@@ -132,7 +134,107 @@ export class Service {
       return await fetch(new URL(path, this.base), { method, body, headers, signal, credentials: "omit" });
     } catch (error) {
       if (error.name === "AbortError") throw error;
-      throw unreachable();
+      throw createUnreachableError();
     }
   }
+}
+
+// A title for each `status` of the API's errors, and for those of the page itself.
+const ERROR_TITLES = {
+  unreachable: "The server does not answer",
+  connection_lost: "The connection was lost",
+  missing_api_key: "This server requires a key",
+  invalid_api_key: "This key is not valid",
+  insufficient_scope: "This key may only be used for speech",
+  invalid_output_format: "The server does not know this format",
+  max_character_limit_exceeded: "The text is too long",
+  voice_not_found: "This voice no longer exists",
+  voice_limit_reached: "There is no room for another voice",
+  no_reference: "This voice cannot be improved",
+  built_in_voice: "This voice is built in",
+  consent_required: "Consent is missing",
+  not_audio: "This file contains no audio",
+  clip_damaged: "The recording is damaged",
+  clip_silent: "The recording is silent",
+  no_speech: "There is no speech in this recording",
+  clip_too_short: "The recording is too short",
+  origin_not_allowed: "Pages from this address may not use the server",
+  request_timeout: "The request took too long",
+  input_timeout_exceeded: "The request took too long",
+  request_too_large: "The request is too large",
+  message_too_large: "The request is too large",
+  system_busy: "The server is busy",
+  model_loading: "The engine is loading",
+  engine_unavailable: "The engine could not be started",
+  keys_unavailable: "The server cannot check keys right now",
+  storage_unavailable: "The server cannot store the voice",
+  shutting_down: "The server is restarting",
+  not_supported: "This server does not support that",
+  internal_error: "Something went wrong on the server",
+  microphone: "The microphone cannot be used",
+  playback: "The audio cannot be played",
+};
+
+const TRANSIENT = new Set([
+  "unreachable",
+  "connection_lost",
+  "system_busy",
+  "model_loading",
+  "shutting_down",
+  "keys_unavailable",
+  "playback",
+]);
+
+/** An error with the `status` and `message` of the API, and a title for people. */
+export class ApiError extends Error {
+  constructor(status, message = "") {
+    super(message);
+    this.name = "ApiError";
+    this.status = status;
+  }
+
+  get title() {
+    return ERROR_TITLES[this.status] ?? "Something went wrong";
+  }
+
+  /** Whether the same request may work in a moment. */
+  get isTransient() {
+    return TRANSIENT.has(this.status);
+  }
+
+  get needsKey() {
+    return this.status === "missing_api_key" || this.status === "invalid_api_key";
+  }
+
+  static async fromResponse(response) {
+    let detail;
+    try {
+      detail = (await response.json()).detail;
+    } catch {
+      // Not the service's own format: perhaps the response of a proxy.
+    }
+    if (Array.isArray(detail)) return new ApiError("invalid", detail.map(describeInvalidField).join(" "));
+    return new ApiError(
+      detail?.status ?? "internal_error",
+      detail?.message ?? `The server answered ${response.status} ${response.statusText}.`,
+    );
+  }
+
+  /** Any error as an ApiError; an unexpected one keeps its message. */
+  static fromError(error) {
+    if (error instanceof ApiError) return error;
+    if (error instanceof TypeError && /fetch|network|load failed/i.test(error.message)) return createUnreachableError();
+    return new ApiError("unexpected", String(error?.message ?? error));
+  }
+}
+
+function createUnreachableError() {
+  return new ApiError("unreachable", "Check that it is running and that this machine is connected.");
+}
+
+/** One entry of a 422's validation list, as a sentence. */
+function describeInvalidField({ loc = [], msg = "" }) {
+  const field = loc.filter((part) => part !== "body").join(", ");
+  const reason = msg.replace(/^Value error, /, "");
+  return `${field ? `${field}: ` : ""}${reason}.`.replace(/^./, (letter) => letter.toUpperCase());
 }

@@ -1,74 +1,103 @@
-// The sliders that shape how a text is spoken, seeded with a voice's own settings.
+// The controls beside the voices: the sliders of the voice settings, and the output format.
 
-import { copyOf } from "./template.js";
+import { serverConfig } from "./api_client.js";
+import { cloneTemplate } from "./widgets.js";
 
+const [MIN_SPEED, MAX_SPEED] = serverConfig.speed_range;
+const formatPercent = (value) => `${Math.round(value * 100)} %`;
+const formatSpeed = (value) => `${value.toFixed(2)} ×`;
+
+// `low` and `high` are the words at the two ends.
 const SLIDERS = [
-  {
-    name: "speed",
-    label: "Speed",
-    min: 0.5,
-    max: 2,
-    low: "slower",
-    high: "faster",
-    shown: (value) => `${value.toFixed(2)} ×`,
-  },
-  { name: "stability", label: "Stability", min: 0, max: 1, low: "lively", high: "calm" },
-  { name: "similarity_boost", label: "Similarity", min: 0, max: 1, low: "average", high: "its own" },
-  { name: "style", label: "Style", min: 0, max: 1, low: "plain", high: "exaggerated" },
+  { name: "speed", label: "Speed", low: "slower", high: "faster", min: MIN_SPEED, max: MAX_SPEED, format: formatSpeed },
+  { name: "stability", label: "Stability", low: "lively", high: "calm" },
+  { name: "similarity_boost", label: "Similarity", low: "average", high: "its own" },
+  { name: "style", label: "Style", low: "plain", high: "exaggerated" },
 ];
-const BOOST = "use_speaker_boost";
-const percent = (value) => `${Math.round(value * 100)} %`;
+const SPEAKER_BOOST = "use_speaker_boost";
 
+/** The fields of `voice_settings`: four sliders and a checkbox. */
 export class Sliders extends EventTarget {
   #inputs = {};
-  #boost;
+  #speakerBoost;
 
-  constructor(place) {
+  constructor(container) {
     super();
-    this.#boost = place.querySelector("[type=checkbox]");
-    this.#boost.addEventListener("change", () => this.#changed());
-    place.prepend(...SLIDERS.map((slider) => this.#slider(slider)));
+    this.#speakerBoost = container.querySelector("[type=checkbox]");
+    this.#speakerBoost.addEventListener("change", () => this.#dispatchChange());
+    container.prepend(...SLIDERS.map((slider) => this.#createSlider(slider)));
   }
 
   get values() {
     const values = Object.fromEntries(SLIDERS.map(({ name }) => [name, Number(this.#inputs[name].input.value)]));
-    return { ...values, [BOOST]: this.#boost.checked };
+    return { ...values, [SPEAKER_BOOST]: this.#speakerBoost.checked };
   }
 
   set values(settings) {
     for (const { name } of SLIDERS) {
       this.#inputs[name].input.value = settings[name];
-      this.#inputs[name].show();
+      this.#inputs[name].showValue();
     }
-    this.#boost.checked = settings[BOOST];
-    this.#changed();
+    this.#speakerBoost.checked = settings[SPEAKER_BOOST];
+    this.#dispatchChange();
   }
 
-  #slider({ name, label, min, max, low, high, shown = percent }) {
-    const field = copyOf("slider-field");
-    const [title, output, input, left, right] = field.children;
+  #createSlider({ name, label, low, high, min = 0, max = 1, format = formatPercent }) {
+    const field = cloneTemplate("slider-field");
+    const [title, output, input, lowEnd, highEnd] = field.children;
     input.id = name;
     title.htmlFor = name;
     output.htmlFor = name;
     title.textContent = label;
-    left.textContent = low;
-    right.textContent = high;
+    lowEnd.textContent = low;
+    highEnd.textContent = high;
     Object.assign(input, { min, max });
-    const show = () => {
+    const showValue = () => {
       const value = Number(input.value);
-      output.textContent = shown(value);
-      input.setAttribute("aria-valuetext", `${shown(value)}, ${low} to ${high}`);
+      output.textContent = format(value);
+      input.setAttribute("aria-valuetext", `${format(value)}, ${low} to ${high}`);
       input.style.setProperty("--filled", `${(100 * (value - min)) / (max - min)}%`);
     };
     input.addEventListener("input", () => {
-      show();
-      this.#changed();
+      showValue();
+      this.#dispatchChange();
     });
-    this.#inputs[name] = { input, show };
+    this.#inputs[name] = { input, showValue };
     return field;
   }
 
-  #changed() {
+  #dispatchChange() {
     this.dispatchEvent(new Event("change"));
   }
+}
+
+const FORMAT_GROUPS = {
+  MP3: ["mp3"],
+  WAV: ["wav"],
+  "Opus (Ogg)": ["opus"],
+  "PCM, 16 bits, no header": ["pcm"],
+  Telephony: ["ulaw", "alaw"],
+};
+const CODEC_NAMES = { mp3: "MP3", wav: "WAV", opus: "Opus", pcm: "PCM", ulaw: "µ-law", alaw: "A-law" };
+
+/** Fills a <select> with the server's output formats, grouped by codec. */
+export function fillFormatSelect(select) {
+  for (const [label, codecs] of Object.entries(FORMAT_GROUPS)) {
+    const group = document.createElement("optgroup");
+    group.label = label;
+    const formats = serverConfig.formats.filter(({ codec }) => codecs.includes(codec));
+    group.append(...formats.map((format) => new Option(describeFormat(format), format.name)));
+    select.append(group);
+  }
+  select.value = serverConfig.default_format;
+}
+
+function describeFormat({ codec, sample_rate: sampleRate, bit_rate: bitRate }) {
+  const kilohertz = String(sampleRate / 1000).replace(/^(\d+\.\d).*$/, "$1");
+  return `${CODEC_NAMES[codec]} · ${kilohertz} kHz${bitRate ? ` · ${bitRate / 1000} kbit/s` : ""}`;
+}
+
+/** The file name extension of an output format. */
+export function fileExtension(format) {
+  return format.split("_")[0];
 }

@@ -1,134 +1,188 @@
-// What can be told of a recording before it is sent, by the same measures that the server goes by.
+// A recording of a voice: made with the microphone, and checked before it is uploaded.
 
-const RATE = 24000;
-const FRAMES_A_SECOND = 100;
-const LEAST_SPEECH = 3;
-const GOOD_SPEECH = 8;
-const SILENT = -60; // dBFS of what is loudest
-const QUIET = -38;
-const NOISY = 15; // decibels of speech above the noise
-const BANDS = 50; // of loudness, for finding where a recording was cut off
-const CROWDED = 0.0005; // of all samples in one band
-const PILED_UP = 1.6; // times as many as three bands below: speech has at most 0.9, and clipped speech 2 or more
-const GAP = 0.3; // seconds between words that still belong to the speech
+import { ApiError, serverConfig } from "./api_client.js";
 
-/** The measures of a file, or null: the browser cannot open it, though the server may. */
-export async function measured(file) {
+export const MIN_LEVEL = -60; // dBFS, where the level meter begins
+const MAX_SECONDS = 60;
+const LEVEL_INTERVAL_MS = 50;
+
+// The processing for calls is off: it removes parts of the voice.
+const UNPROCESSED = { echoCancellation: false, noiseSuppression: false, autoGainControl: false };
+
+const MICROPHONE_ERRORS = {
+  NotAllowedError: "This page was not allowed to use it. The address bar of the browser lets you change that.",
+  NotFoundError: "None was found. Plug one in, or choose a file.",
+  NotReadableError: "Another program is using it.",
+};
+
+/** Records from the microphone; events are "level" (`decibels`, `seconds`) and, at the end, "recorded" (the file). */
+export class Microphone extends EventTarget {
+  #recorder = null;
+
+  get isRecording() {
+    return this.#recorder !== null;
+  }
+
+  async start() {
+    if (!navigator.mediaDevices) {
+      throw new ApiError("microphone", "Browsers allow it only over https or on localhost. A file works everywhere.");
+    }
+    const stream = await navigator.mediaDevices.getUserMedia({ audio: UNPROCESSED }).catch((error) => {
+      throw new ApiError("microphone", MICROPHONE_ERRORS[error.name] ?? error.message);
+    });
+    const context = new AudioContext();
+    const analyser = context.createAnalyser();
+    context.createMediaStreamSource(stream).connect(analyser);
+    const recorder = (this.#recorder = new MediaRecorder(stream));
+    const parts = [];
+    const startedAt = performance.now();
+    const timer = setInterval(() => {
+      const seconds = (performance.now() - startedAt) / 1000;
+      this.dispatchEvent(new CustomEvent("level", { detail: { decibels: measureLevel(analyser), seconds } }));
+      if (seconds >= MAX_SECONDS) this.stop();
+    }, LEVEL_INTERVAL_MS);
+    recorder.addEventListener("dataavailable", ({ data }) => parts.push(data));
+    recorder.addEventListener("stop", () => {
+      clearInterval(timer);
+      for (const track of stream.getTracks()) track.stop();
+      context.close();
+      this.#recorder = null;
+      const type = recorder.mimeType.split(";")[0] || "audio/webm";
+      const file = new File(parts, `recording.${type.split("/")[1]}`, { type });
+      this.dispatchEvent(new CustomEvent("recorded", { detail: file }));
+    });
+    recorder.start(1000);
+  }
+
+  stop() {
+    if (this.#recorder?.state === "recording") this.#recorder.stop();
+  }
+}
+
+function measureLevel(analyser) {
+  const samples = new Float32Array(analyser.fftSize);
+  analyser.getFloatTimeDomainData(samples);
+  const power = samples.reduce((sum, sample) => sum + sample * sample, 0) / samples.length;
+  return Math.max(MIN_LEVEL, toDecibels(power));
+}
+
+// The checks below repeat the server's (svc/cloning) in a simpler form, with the server's thresholds.
+const CHECK = serverConfig.recording;
+
+/** The checks of a file: a list of `{grade, title, text}`, where the server will refuse a "bad" one. */
+export async function checkRecording(file) {
+  const recording = await measureRecording(file);
+  if (recording === null) {
+    return [
+      { grade: "fair", title: "Not checked", text: "This browser cannot open the file; the server will check it." },
+    ];
+  }
+  if (recording.loud < CHECK.silent_dbfs)
+    return [{ grade: "bad", title: "Silent", text: "There is no sound. Is the right microphone selected?" }];
+  return [checkLength(recording), checkLevel(recording), checkClipping(recording), checkNoise(recording)];
+}
+
+function checkLength({ seconds, speechSeconds }) {
+  const found = `${speechSeconds.toFixed(1)} s of speech in ${seconds.toFixed(1)} s.`;
+  if (speechSeconds < CHECK.min_speech_seconds) {
+    const needed = `At least ${CHECK.min_speech_seconds} are needed, and 10 to 20 are best.`;
+    return { grade: "bad", title: "Too short", text: `${found} ${needed}` };
+  }
+  if (speechSeconds < CHECK.good_speech_seconds)
+    return { grade: "fair", title: "Short", text: `${found} 10 to 20 make a better likeness.` };
+  return { grade: "good", title: "Length", text: found };
+}
+
+function checkLevel({ level }) {
+  if (level < CHECK.quiet_dbfs) return { grade: "fair", title: "Quiet", text: "Speak nearer to the microphone." };
+  return { grade: "good", title: "Level", text: "Loud enough." };
+}
+
+function checkClipping({ isClipped }) {
+  if (!isClipped) return { grade: "good", title: "Clean", text: "Nothing is clipped." };
+  const text = "It was too loud for the microphone, and is distorted. Step back a little.";
+  return { grade: "fair", title: "Clipped", text };
+}
+
+function checkNoise({ level, noise }) {
+  const ratio = Math.max(0, level - noise).toFixed(0);
+  if (level - noise < CHECK.noisy_snr_db) {
+    const text = `The voice is only ${ratio} dB above the noise. Find a quieter room.`;
+    return { grade: "fair", title: "Noisy", text };
+  }
+  return { grade: "good", title: "Noise", text: `The voice is ${ratio} dB above the noise.` };
+}
+
+/** The measurements of a file; null if the browser cannot decode it, though the server may. */
+async function measureRecording(file) {
   let audio;
   try {
-    audio = await new OfflineAudioContext(1, 1, RATE).decodeAudioData(await file.arrayBuffer());
+    audio = await new OfflineAudioContext(1, 1, CHECK.sample_rate).decodeAudioData(await file.arrayBuffer());
   } catch {
     return null;
   }
-  const samples = mixed(audio);
-  const levels = powers(samples).map(decibels);
+  const samples = mixToMono(audio);
+  const levels = computeFramePowers(samples).map(toDecibels);
   const sorted = levels.toSorted();
-  const noise = percentile(sorted, 0.1);
-  const loud = percentile(sorted, 0.95);
-  const active = bridged(levels, noise + Math.max(6, 0.35 * (loud - noise)));
-  const speech = levels.filter((_, frame) => active[frame]);
+  const noise = findPercentile(sorted, 0.1);
+  const loud = findPercentile(sorted, 0.95);
+  const isActive = detectActivity(levels, noise, loud);
+  const speech = levels.filter((_, frame) => isActive[frame]);
   return {
-    seconds: samples.length / RATE,
-    speechSeconds: loud < SILENT ? 0 : speech.length / FRAMES_A_SECOND,
+    seconds: samples.length / CHECK.sample_rate,
+    speechSeconds: loud < CHECK.silent_dbfs ? 0 : speech.length / CHECK.frames_per_second,
     loud,
-    level: decibels(speech.reduce((sum, each) => sum + 10 ** (each / 10), 0) / (speech.length || 1)),
+    level: toDecibels(speech.reduce((sum, level) => sum + 10 ** (level / 10), 0) / (speech.length || 1)),
     noise,
-    clipped: clipped(samples),
+    isClipped: detectClipping(samples),
   };
 }
 
-/** What is good and what is wrong, in words: `{grade, title, words}`, where a "bad" one will be refused. */
-export function judged(take) {
-  if (take === null) {
-    return [
-      {
-        grade: "fair",
-        title: "Not checked",
-        words: "This browser cannot open the file; the server may, and will say so.",
-      },
-    ];
-  }
-  if (take.loud < SILENT)
-    return [{ grade: "bad", title: "Silent", words: "Nothing can be heard. Is the right microphone chosen?" }];
-  const above = take.level - take.noise;
-  return [
-    length(take),
-    take.level < QUIET
-      ? { grade: "fair", title: "Quiet", words: "Speak nearer to the microphone." }
-      : { grade: "good", title: "Level", words: "Loud enough." },
-    take.clipped
-      ? {
-          grade: "fair",
-          title: "Clipped",
-          words: "It was too loud for the microphone, and is distorted. Step back a little.",
-        }
-      : { grade: "good", title: "Clean", words: "Nothing is clipped." },
-    above < NOISY
-      ? {
-          grade: "fair",
-          title: "Noisy",
-          words: `The voice is only ${Math.max(0, above).toFixed(0)} dB above the noise. Find a quieter room.`,
-        }
-      : { grade: "good", title: "Noise", words: `The voice is ${above.toFixed(0)} dB above the noise.` },
-  ];
-}
-
-function length({ seconds, speechSeconds }) {
-  const found = `${speechSeconds.toFixed(1)} s of speech in ${seconds.toFixed(1)} s.`;
-  if (speechSeconds < LEAST_SPEECH) {
-    return {
-      grade: "bad",
-      title: "Too short",
-      words: `${found} At least ${LEAST_SPEECH} are needed, and 10 to 20 are best.`,
-    };
-  }
-  if (speechSeconds < GOOD_SPEECH)
-    return { grade: "fair", title: "Short", words: `${found} 10 to 20 make a better likeness.` };
-  return { grade: "good", title: "Length", words: found };
-}
-
-/** Whether loud samples pile up somewhere, where speech has ever fewer: also when another rate rounded the edges. */
-function clipped(samples) {
+/** Whether loud samples pile up in a bin of the amplitude histogram; in unclipped speech each louder bin has fewer. */
+function detectClipping(samples) {
+  const { bins: count, min_share: minShare, min_ratio: minRatio } = CHECK.clipping;
   const peak = samples.reduce((most, sample) => Math.max(most, Math.abs(sample)), 1e-9);
-  const bands = new Float64Array(BANDS);
+  const bins = new Float64Array(count);
   for (const sample of samples)
-    bands[Math.min(BANDS - 1, Math.floor((BANDS * Math.abs(sample)) / peak))] += 1 / samples.length;
-  return bands.some((share, band) => band >= 0.3 * BANDS && share >= CROWDED && share > PILED_UP * bands[band - 3]);
+    bins[Math.min(count - 1, Math.floor((count * Math.abs(sample)) / peak))] += 1 / samples.length;
+  return bins.some((share, bin) => bin >= 0.3 * count && share >= minShare && share > minRatio * bins[bin - 3]);
 }
 
-function mixed(audio) {
+function mixToMono(audio) {
   const samples = audio.getChannelData(0).slice();
   for (let channel = 1; channel < audio.numberOfChannels; channel++) {
-    audio.getChannelData(channel).forEach((sample, at) => (samples[at] += sample));
+    audio.getChannelData(channel).forEach((sample, index) => (samples[index] += sample));
   }
   return samples.map((sample) => sample / audio.numberOfChannels);
 }
 
-function powers(samples) {
-  const step = RATE / FRAMES_A_SECOND;
+function computeFramePowers(samples) {
+  const step = CHECK.sample_rate / CHECK.frames_per_second;
   return Float64Array.from({ length: Math.floor(samples.length / step) }, (_, frame) => {
     let sum = 0;
-    for (let at = frame * step; at < (frame + 1) * step; at++) sum += samples[at] * samples[at];
+    for (let index = frame * step; index < (frame + 1) * step; index++) sum += samples[index] * samples[index];
     return sum / step;
   });
 }
 
-/** Which frames are above the threshold, or in a short gap between such. */
-function bridged(levels, threshold) {
-  const active = Array.from(levels, (level) => level > threshold);
+/** Which frames are above the noise, or in a short gap between such frames. */
+function detectActivity(levels, noise, loud) {
+  const { min_margin_db: minMargin, margin_share: share, max_gap_frames: maxGap } = CHECK.activity;
+  const threshold = noise + Math.max(minMargin, share * (loud - noise));
+  const isActive = Array.from(levels, (level) => level > threshold);
   let last = -Infinity;
-  active.forEach((on, frame) => {
-    if (!on) return;
-    if (frame - last <= GAP * FRAMES_A_SECOND) active.fill(true, last, frame);
+  isActive.forEach((active, frame) => {
+    if (!active) return;
+    if (frame - last <= maxGap) isActive.fill(true, last, frame);
     last = frame;
   });
-  return active;
+  return isActive;
 }
 
-function percentile(sorted, share) {
+function findPercentile(sorted, share) {
   return sorted.length ? sorted[Math.floor(share * (sorted.length - 1))] : -100;
 }
 
-function decibels(power) {
+function toDecibels(power) {
   return 10 * Math.log10(Math.max(power, 1e-10));
 }

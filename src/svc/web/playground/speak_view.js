@@ -1,163 +1,177 @@
-// The view that speaks: the sheet, the buttons, the picture, and the figures.
+// The speak view: plays the text, highlights the words, draws the waveform, shows the timings, and saves the clip.
 
-import { clipFile, save } from "./download.js";
-import { Problem } from "./problem.js";
-import { Recital } from "./playback.js";
-import { Sheet } from "./highlighted_text.js";
-import { Waveform } from "./waveform.js";
+import { ApiError } from "./api_client.js";
+import { fileExtension } from "./controls.js";
+import { HighlightedText } from "./highlighted_text.js";
+import { Waveform } from "./pcm_buffer.js";
+import { Playback } from "./playback.js";
+import { element } from "./widgets.js";
 
-const element = (id) => document.getElementById(id);
-const seconds = (value) => `${value.toFixed(1)} s`;
+const formatSeconds = (value) => `${value.toFixed(1)} s`;
 
-export class Desk {
-  #recital;
-  #sheet = new Sheet(document.querySelector(".sheet"));
+export class SpeakView {
+  #api;
+  #banner;
+  #getRequest;
+  #onError;
+  #playback;
+  #text = new HighlightedText(document.querySelector(".text-editor"));
   #waveform = new Waveform(document.querySelector("#wave canvas"));
-  #service;
-  #notice;
-  #request;
-  #onProblem;
 
-  /** `request` gives what the controls ask for; `onProblem` hears of what went wrong, and how to try again. */
-  constructor(service, notice, request, onProblem) {
-    this.#service = service;
-    this.#notice = notice;
-    this.#request = request;
-    this.#onProblem = onProblem;
-    this.#recital = new Recital(service);
-    for (const event of ["begin", "first", "arrived", "ended"]) {
-      this.#recital.addEventListener(event, ({ detail }) => this[event](detail));
-    }
-    element("say").addEventListener("click", () => (this.#recital.playing ? this.stop() : this.speak()));
-    element("again").addEventListener("click", () => this.#recital.again());
-    element("download").addEventListener("click", () => this.download());
+  /** `getRequest` returns what the controls ask for; `onError` gets an ApiError and a function that tries again. */
+  constructor(api, banner, getRequest, onError) {
+    this.#api = api;
+    this.#banner = banner;
+    this.#getRequest = getRequest;
+    this.#onError = onError;
+    this.#playback = new Playback(api);
+    this.#playback.addEventListener("start", () => this.#showStart());
+    this.#playback.addEventListener("firstaudio", ({ detail }) => this.#showFirstAudio(detail.seconds));
+    this.#playback.addEventListener("complete", ({ detail }) => this.#showComplete(detail.seconds));
+    this.#playback.addEventListener("end", () => this.#showEnd());
+    element("say").addEventListener("click", () => (this.#playback.isPlaying ? this.stop() : this.#speak()));
+    element("replay").addEventListener("click", () => this.#playback.replay());
+    element("download").addEventListener("click", () => this.#download());
     element("seek").addEventListener("input", ({ target }) => this.#seek(Number(target.value)));
-    addEventListener("keydown", (event) => this.#key(event));
-  }
-
-  get text() {
-    return this.#sheet.text;
-  }
-
-  async speak() {
-    const request = this.#request();
-    if (!request) return;
-    this.#notice.clear();
-    if (!request.text.trim()) {
-      this.#status("Type something to speak first.");
-      element("text").focus();
-      return;
-    }
-    for (const fact of ["first-audio", "factor", "length"]) element(fact).textContent = "–";
-    try {
-      await this.#recital.speak(request, () => this.#status("The engine is warming up; speech begins by itself."));
-    } catch (error) {
-      this.#status("");
-      this.#onProblem(Problem.of(error), () => this.speak());
-    }
+    addEventListener("keydown", (event) => this.#handleKey(event));
   }
 
   stop() {
-    this.#recital.stop();
-    this.ended();
+    this.#playback.stop();
+    this.#showEnd();
   }
 
-  async download() {
+  async #speak() {
+    const request = this.#getRequest();
+    if (!request) return;
+    this.#banner.clear();
+    if (!request.text.trim()) {
+      this.#showStatus("Type something to speak first.");
+      element("text").focus();
+      return;
+    }
+    for (const id of ["first-audio", "factor", "length"]) element(id).textContent = "–";
+    try {
+      await this.#playback.speak(request, () => this.#showStatus("The engine is loading; speech starts by itself."));
+    } catch (error) {
+      this.#showStatus("");
+      this.#onError(ApiError.fromError(error), () => this.#speak());
+    }
+  }
+
+  async #download() {
     const button = element("download");
-    const { request, sound } = this.#recital;
-    const { format } = this.#request();
+    const { request, buffer } = this.#playback;
+    const { format } = this.#getRequest();
     button.disabled = true;
     button.textContent = "Preparing…";
     try {
-      save(
-        await clipFile(this.#service, request, sound, format),
-        `${request.voiceName} ${request.text.slice(0, 24)}`,
-        format,
-      );
+      const clip = await getClip(this.#api, request, buffer, format);
+      saveFile(clip, `${request.voiceName} ${request.text.slice(0, 24)}`, format);
     } catch (error) {
-      this.#onProblem(Problem.of(error), () => this.download());
+      this.#onError(ApiError.fromError(error), () => this.#download());
     } finally {
       button.disabled = false;
       button.textContent = "Download";
     }
   }
 
-  begin() {
-    const { sound } = this.#recital;
-    this.#playing(true);
-    if (!sound.length) {
-      this.#sheet.clear();
-      this.#status(`Speaking as ${this.#recital.request.voiceName}.`);
-      this.#waveform.show(sound, this.#recital.expectedSeconds);
+  #showStart() {
+    const { buffer, request, expectedSeconds } = this.#playback;
+    this.#showPlaying(true);
+    if (!buffer.length) {
+      this.#text.clear();
+      this.#showStatus(`Speaking as ${request.voiceName}.`);
+      this.#waveform.show(buffer, expectedSeconds);
     }
-    requestAnimationFrame(() => this.#frame());
+    requestAnimationFrame(() => this.#animate());
   }
 
-  first({ seconds: waited }) {
-    element("first-audio").textContent = waited < 1 ? `${Math.round(1000 * waited)} ms` : `${waited.toFixed(2)} s`;
+  #showFirstAudio(seconds) {
+    element("first-audio").textContent =
+      seconds < 1 ? `${Math.round(1000 * seconds)} ms` : `${seconds.toFixed(2)} s`;
   }
 
-  arrived({ seconds: took }) {
-    const { sound } = this.#recital;
-    if (!sound.length) return;
-    element("length").textContent = seconds(sound.seconds);
-    if (took !== null) element("factor").textContent = (took / sound.seconds).toFixed(2);
+  /** `synthesisSeconds` is null if synthesis failed. */
+  #showComplete(synthesisSeconds) {
+    const { buffer } = this.#playback;
+    if (!buffer.length) return;
+    element("length").textContent = formatSeconds(buffer.seconds);
+    if (synthesisSeconds !== null) element("factor").textContent = (synthesisSeconds / buffer.seconds).toFixed(2);
   }
 
-  ended() {
-    const { sound } = this.#recital;
-    this.#playing(false);
-    this.#sheet.clear();
-    if (sound?.length) this.#status(`${seconds(sound.seconds)} of speech.`);
-    else this.#status("");
-    this.#draw();
+  #showEnd() {
+    const { buffer } = this.#playback;
+    this.#showPlaying(false);
+    this.#text.clear();
+    this.#showStatus(buffer?.length ? `${formatSeconds(buffer.seconds)} of speech.` : "");
+    this.#drawPosition();
   }
 
-  #playing(playing) {
+  #showPlaying(isPlaying) {
+    const { buffer } = this.#playback;
     const say = element("say");
-    say.classList.toggle("speaking", playing);
-    say.querySelector(".label").textContent = playing ? "Stop" : "Speak";
-    const silent = playing || !this.#recital.sound?.length;
-    element("again").disabled = silent;
-    element("download").disabled = !this.#recital.sound?.complete || !this.#recital.sound.length;
-    element("seek").disabled = !this.#recital.sound?.length;
+    say.classList.toggle("speaking", isPlaying);
+    say.querySelector(".label").textContent = isPlaying ? "Stop" : "Speak";
+    element("replay").disabled = isPlaying || !buffer?.length;
+    element("download").disabled = !buffer?.isComplete || !buffer.length;
+    element("seek").disabled = !buffer?.length;
   }
 
-  #frame() {
-    if (!this.#recital.playing) return;
-    this.#draw();
-    const { request, position, words } = this.#recital;
-    if (request.text === this.text) this.#sheet.mark(words.at(position));
-    requestAnimationFrame(() => this.#frame());
+  #animate() {
+    if (!this.#playback.isPlaying) return;
+    this.#drawPosition();
+    const { request, position, wordTimings } = this.#playback;
+    if (request.text === this.#text.text) this.#text.highlight(wordTimings.findWord(position));
+    requestAnimationFrame(() => this.#animate());
   }
 
-  #draw() {
-    const { sound, position } = this.#recital;
-    this.#waveform.at(position);
+  #drawPosition() {
+    const { buffer, position } = this.#playback;
+    this.#waveform.setPosition(position);
     const seek = element("seek");
-    seek.disabled = !sound?.length;
-    seek.max = sound?.seconds ?? 0;
+    seek.disabled = !buffer?.length;
+    seek.max = buffer?.seconds ?? 0;
     seek.value = position;
-    seek.setAttribute("aria-valuetext", `${seconds(position)} of ${seconds(sound?.seconds ?? 0)}`);
-    element("download").disabled = !sound?.complete || !sound.length;
+    seek.setAttribute("aria-valuetext", `${formatSeconds(position)} of ${formatSeconds(buffer?.seconds ?? 0)}`);
+    element("download").disabled = !buffer?.isComplete || !buffer.length;
   }
 
   #seek(position) {
-    this.#recital.seek(position);
-    this.#draw();
+    this.#playback.seek(position);
+    this.#drawPosition();
   }
 
-  #key(event) {
+  #handleKey(event) {
     if (document.querySelector("dialog[open]") || element("speak").hidden) return;
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
       event.preventDefault();
-      this.speak();
-    } else if (event.key === "Escape" && this.#recital.playing) {
+      this.#speak();
+    } else if (event.key === "Escape" && this.#playback.isPlaying) {
       this.stop();
     }
   }
 
-  #status(words) {
-    element("status").textContent = words;
+  #showStatus(text) {
+    element("status").textContent = text;
   }
+}
+
+/** The clip in a format: from the samples that were played if they are in it, else synthesised again. */
+async function getClip(api, request, buffer, format) {
+  if (format === `wav_${buffer.sampleRate}`) return buffer.toWav();
+  if (format === `pcm_${buffer.sampleRate}`) return buffer.toPcm();
+  return (await api.requestSpeech("", { ...request, format })).blob();
+}
+
+function saveFile(file, title, format) {
+  const name = title
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]+/gu, "-")
+    .replace(/^-|-$/g, "");
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(file);
+  link.download = `${name || "speech"}.${fileExtension(format)}`;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }

@@ -1,22 +1,22 @@
-// Speech as it is made: over a socket or, where none can be opened, in lines over HTTP.
+// Streams the speech of a request: over a WebSocket or, where none can be opened, as JSON lines over HTTP.
 //
-// Both give parts: `samples` (16 bits at RATE) and `characters`, each `{character, start}` in seconds from the start.
+// Both yield chunks: `samples` (int16 at SAMPLE_RATE) and `characters`, each `{character, start}` in seconds.
 
-import { Problem } from "./problem.js";
+import { ApiError } from "./api_client.js";
 
-export const RATE = 24000;
-const FORMAT = `pcm_${RATE}`;
+export const SAMPLE_RATE = 24000;
+const FORMAT = `pcm_${SAMPLE_RATE}`;
 
-/** Speaks a request; the parts come as they are made, until the end or until `signal` aborts. */
-export async function* spoken(service, request, signal) {
-  const asked = { ...request, format: FORMAT };
-  const credential = await service.speaking();
-  const socket = await opened(service.socketAddress(asked), signal);
-  yield* socket ? overSocket(socket, asked, credential, signal) : overHttp(service, asked, signal);
+/** Yields chunks as the server makes them, until the end or until `signal` aborts. */
+export async function* streamSpeech(api, request, signal) {
+  const pcmRequest = { ...request, format: FORMAT };
+  const credential = await api.getCredential();
+  const socket = await openSocket(api.socketAddress(pcmRequest), signal);
+  yield* socket ? streamOverSocket(socket, pcmRequest, credential, signal) : streamOverHttp(api, pcmRequest, signal);
 }
 
-/** An open socket, or null: a browser does not tell why a socket was refused, but the same over HTTP does. */
-function opened(address, signal) {
+/** An open socket, or null: browsers do not say why a socket was refused, but the HTTP response will. */
+function openSocket(address, signal) {
   return new Promise((resolve, reject) => {
     const socket = new WebSocket(address);
     signal.addEventListener("abort", () => {
@@ -28,31 +28,31 @@ function opened(address, signal) {
   });
 }
 
-async function* overSocket(socket, { text, settings }, credential, signal) {
-  const waiting = [];
+async function* streamOverSocket(socket, { text, settings }, credential, signal) {
+  const queue = [];
   let wake = () => {};
-  const tell = (event) => {
-    waiting.push(event);
+  const enqueue = (message) => {
+    queue.push(message);
     wake();
   };
-  socket.addEventListener("message", ({ data }) => tell(JSON.parse(data)));
-  socket.addEventListener("close", () => tell({ lost: true }));
-  signal.addEventListener("abort", () => tell({ lost: true }));
+  socket.addEventListener("message", ({ data }) => enqueue(JSON.parse(data)));
+  socket.addEventListener("close", () => enqueue({ closed: true }));
+  signal.addEventListener("abort", () => enqueue({ closed: true }));
   const authorization = credential ? { authorization: `Bearer ${credential}` } : {};
   socket.send(JSON.stringify({ text, voice_settings: settings, ...authorization }));
   socket.send(JSON.stringify({ text: "" }));
   try {
     for (;;) {
-      while (!waiting.length) await new Promise((resolve) => (wake = resolve));
-      const frame = waiting.shift();
+      while (!queue.length) await new Promise((resolve) => (wake = resolve));
+      const message = queue.shift();
       signal.throwIfAborted();
-      if (frame.error) throw new Problem(frame.error, frame.message);
-      if (frame.lost) throw new Problem("connection_lost", "What was heard is all that arrived.");
-      if (frame.isFinal) return;
-      const { chars = [], charStartTimesMs: starts = [] } = frame.alignment ?? {};
+      if (message.error) throw new ApiError(message.error, message.message);
+      if (message.closed) throw createConnectionLostError();
+      if (message.isFinal) return;
+      const { chars = [], charStartTimesMs: starts = [] } = message.alignment ?? {};
       yield {
-        samples: decoded(frame.audio),
-        characters: chars.map((character, at) => ({ character, start: starts[at] / 1000 })),
+        samples: decodeSamples(message.audio),
+        characters: chars.map((character, index) => ({ character, start: starts[index] / 1000 })),
       };
     }
   } finally {
@@ -60,36 +60,40 @@ async function* overSocket(socket, { text, settings }, credential, signal) {
   }
 }
 
-async function* overHttp(service, request, signal) {
-  const response = await service.speech("/stream/with-timestamps", request, signal);
-  for await (const line of lines(response.body)) {
+async function* streamOverHttp(api, request, signal) {
+  const response = await api.requestSpeech("/stream/with-timestamps", request, signal);
+  for await (const line of readLines(response.body)) {
     const part = JSON.parse(line);
     const { characters = [], character_start_times_seconds: starts = [] } = part.alignment ?? {};
     yield {
-      samples: decoded(part.audio_base64),
-      characters: characters.map((character, at) => ({ character, start: starts[at] })),
+      samples: decodeSamples(part.audio_base64),
+      characters: characters.map((character, index) => ({ character, start: starts[index] })),
     };
   }
 }
 
-async function* lines(body) {
+async function* readLines(body) {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
   try {
     for (;;) {
       const { value, done } = await reader.read();
       if (done) break;
-      const parts = (rest + value).split("\n");
-      rest = parts.pop();
-      yield* parts.filter(Boolean);
+      const lines = (rest + value).split("\n");
+      rest = lines.pop();
+      yield* lines.filter(Boolean);
     }
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new Problem("connection_lost", "What was heard is all that arrived.");
+    throw createConnectionLostError();
   }
 }
 
-function decoded(base64) {
+function createConnectionLostError() {
+  return new ApiError("connection_lost", "Only what was played has arrived.");
+}
+
+function decodeSamples(base64) {
   const bytes = Uint8Array.from(atob(base64 ?? ""), (character) => character.charCodeAt(0));
   return new Int16Array(bytes.buffer, 0, bytes.length >> 1);
 }
