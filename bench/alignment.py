@@ -13,7 +13,7 @@ from bench import options, sentences
 from bench.report import Report
 from bench.studio import Studio
 from bench.worker import Worker
-from svc.synthesis.pipeline import SynthesisRequest
+from svc.synthesis.request import SynthesisRequest
 
 VOICES = ("af_heart", "bm_george", "am_michael", "bf_emma")
 BAR = 0.060

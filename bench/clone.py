@@ -31,7 +31,7 @@ from svc.cloning.directions import Directions
 from svc.cloning.search import Search
 from svc.cloning.speaker_encoder import OnnxSpeakerEncoder, SpeakerEmbedding
 from svc.engine.protocol import Samples
-from svc.synthesis.pipeline import SynthesisRequest
+from svc.synthesis.request import SynthesisRequest
 from svc.text.language import Language
 from svc.voices.catalogue import Voice, built_in
 from svc.voices.parameters import VoiceParameters

@@ -10,7 +10,7 @@ from svc.audio import formats
 from svc.engine.protocol import Samples
 from svc.settings import Settings
 from svc.synthesis.alignment import TimedWord
-from svc.synthesis.pipeline import SynthesisRequest, clip
+from svc.synthesis.request import SpeechChunk, SynthesisRequest
 from svc.voices.settings import VoiceSettings
 
 
@@ -37,7 +37,7 @@ class Studio:
             return float(recording.getnframes() / recording.getframerate())
 
     def speak(self, request: SynthesisRequest) -> Samples:
-        return np.concatenate([chunk.samples for chunk in self._speech.speak(request)])
+        return np.concatenate([chunk.samples for chunk in self._speech.synthesize(request)])
 
     @property
     def sample_rate(self) -> int:
@@ -45,7 +45,7 @@ class Studio:
 
     def record(self, request: SynthesisRequest, path: Path) -> list[TimedWord]:
         """Speaks into the file; the words with their times."""
-        chunks = list(self._speech.speak(request))
-        *_, whole = clip(chunks, self._format, self._speech.sample_rate, request.text)
+        chunks: list[SpeechChunk] = []
+        *_, whole = self._speech.render(request, self._format, chunks.append)
         path.write_bytes(whole.audio)
         return [timed for chunk in chunks for timed in chunk.aligned.words]

@@ -12,7 +12,7 @@ import numpy as np
 from svc.app import create_pipeline
 from svc.cloning.speaker_encoder import NETWORK_SHA256, OnnxSpeakerEncoder
 from svc.settings import Settings
-from svc.synthesis.pipeline import SynthesisRequest
+from svc.synthesis.request import SynthesisRequest
 from svc.text.language import Language
 from svc.voices.catalogue import built_in
 from svc.voices.preview_texts import INTRODUCTIONS
@@ -27,7 +27,7 @@ def main() -> None:
     for voice in built_in():
         # English by all of them, so that the language makes no difference; most can read it, and all have an accent.
         request = SynthesisRequest(INTRODUCTIONS[Language.ENGLISH_US], voice, language=Language.ENGLISH_US)
-        samples = np.concatenate([chunk.samples for chunk in speech.speak(request)])
+        samples = np.concatenate([chunk.samples for chunk in speech.synthesize(request)])
         keys.append(voice.key)
         embeddings.append(encoder.encode(samples, speech.sample_rate).embedding.astype(np.float16))
     # The network that heard them: a test notices when it is another by now.

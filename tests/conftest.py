@@ -20,7 +20,8 @@ from svc.cloning.trial import LoadSpeakerEncoder
 from svc.engine.fake import FakeEngine
 from svc.engine.protocol import Samples
 from svc.settings import Settings
-from svc.synthesis.pipeline import Pipeline, SynthesisRequest
+from svc.synthesis.pipeline import Pipeline
+from svc.synthesis.request import SynthesisRequest
 from svc.text.g2p import Phonemizer
 from svc.voices.catalogue import VoiceCatalogue
 from tests.audio.recordings import encoded
@@ -95,7 +96,7 @@ def say(speech: Pipeline, voices: VoiceCatalogue) -> Callable[..., Samples]:
 
     def say(text: str, voice: str = "af_heart", **fields: object) -> Samples:
         request = SynthesisRequest(text, voices.find(voice), **fields)  # type: ignore[arg-type]
-        return np.concatenate([chunk.samples for chunk in speech.speak(request)])
+        return np.concatenate([chunk.samples for chunk in speech.synthesize(request)])
 
     return say
 

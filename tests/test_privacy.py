@@ -13,7 +13,7 @@ def test_speaking_leaves_nothing_in_the_home_folder(tmp_path: Path) -> None:
         "from svc.speech import SpeechRequest\n"
         "speech = create_speech(Settings())\n"
         "speech.load()\n"
-        "assert list(speech.speak(SpeechRequest('Hello.', create_voices(Settings()).default)))\n"
+        "assert list(speech.synthesize(SpeechRequest('Hello.', create_voices(Settings()).default)))\n"
     )
     subprocess.run([sys.executable, "-c", program], env={"HOME": str(tmp_path)}, check=True)
     assert list(tmp_path.rglob("*")) == []

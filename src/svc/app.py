@@ -12,18 +12,17 @@ from svc.api import (
     account,
     authentication,
     cloning,
-    cors,
     errors,
     health,
+    metrics,
     models,
     pages,
     previews,
-    request_id,
     speech,
     tokens,
 )
-from svc.api import body_limits as content
 from svc.api import voices as voices_api
+from svc.api.middleware import AllowedOrigins, BodyLimits, Cors, RequestId
 from svc.api.realtime import routes as realtime
 from svc.api.realtime.connections import Connections
 from svc.api.realtime.session import SessionDependencies
@@ -189,27 +188,33 @@ def create_app(
         docs_url=None,  # `pages` serves them, with nothing from other servers
         redoc_url=None,
     )
-    app.include_router(health.router(scheduler, custom_voices, mirror))
+    app.include_router(health.router(scheduler, mirror))
+    app.include_router(metrics.router(scheduler, custom_voices, mirror))
     app.include_router(speech.router(pipeline, scheduler, voices, voice_settings, settings.max_characters))
     dependencies = SessionDependencies(pipeline, scheduler, voice_settings, verifier, settings.max_characters)
-    origins = cors.Origins(_list(settings.cors_origins), verifier.open)
+    origins = AllowedOrigins(_split(settings.cors_origins), verifier.open)
     app.include_router(realtime.router(dependencies, sockets, voices, origins))
     app.include_router(voices_api.router(voices, voice_settings, refinement_queue))
     app.include_router(cloning.router(studio, voices, voice_settings, refinement_queue))
     app.include_router(previews.router(pipeline, scheduler, voices, settings.cache_dir / "previews"))
-    app.include_router(models.router(_list(settings.model_aliases), settings.max_characters))
+    app.include_router(models.router(_split(settings.model_aliases), settings.max_characters))
     app.include_router(account.router())
     app.include_router(tokens.router(Tokens(table, clock)))
-    pages.install(app, DocsSite(find_docs_folder()))
-    # The last one installed is the outermost: a request passes them from the last to the first.
-    content.install(app, settings.max_body_bytes, settings.max_body_seconds, settings.max_clip_bytes)
-    authentication.install(app, verifier)
-    errors.install(app)
-    cors.install(app, origins)
-    request_id.install(app)
+    pages.add_pages(app, DocsSite(find_docs_folder()))
+    # The last one added is the outermost: a request passes them from the last to the first.
+    app.add_middleware(
+        BodyLimits,
+        max_bytes=settings.max_body_bytes,
+        max_seconds=settings.max_body_seconds,
+        max_clip_bytes=settings.max_clip_bytes,
+    )
+    authentication.add_authentication(app, verifier)
+    errors.add_error_handlers(app)
+    app.add_middleware(Cors, origins=origins)
+    app.add_middleware(RequestId)
     app.state.sockets = sockets  # for the server, which has to close them before it cuts connections off
     return app
 
 
-def _list(words: str) -> list[str]:
+def _split(words: str) -> list[str]:
     return [word for part in words.split(",") if (word := part.strip())]

@@ -1,4 +1,4 @@
-"""The web server, uvicorn, as this service needs it."""
+"""The web server: uvicorn, with this service's logging, start message and shutdown of sockets."""
 
 import logging
 import socket
@@ -10,39 +10,39 @@ from uvicorn.config import LOGGING_CONFIG
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from svc.api.realtime.connections import Connections
-from svc.api.realtime.messages import LONGEST_MESSAGE
+from svc.api.realtime.messages import MAX_MESSAGE_CHARACTERS
 from svc.settings import Settings
 
 
 def create_server(app: FastAPI, settings: Settings) -> "Server":
     config = uvicorn.Config(
         app,
-        log_config=_logging(),
+        log_config=_logging_config(),
         log_level="info",
         access_log=False,
         proxy_headers=True,
         forwarded_allow_ips=settings.trusted_proxies,
-        ws=_Socket,
-        ws_max_size=2 * LONGEST_MESSAGE,
-        ws_per_message_deflate=False,  # sound in Base64 hardly gets smaller, only later
+        ws=_WebSocketProtocol,
+        ws_max_size=2 * MAX_MESSAGE_CHARACTERS,
+        ws_per_message_deflate=False,  # compressing Base64 audio costs time and saves little
     )
-    logging.getLogger("uvicorn.error").addFilter(_is_worth_a_line)
+    logging.getLogger("uvicorn.error").addFilter(_keep_record)
     return Server(config, app.state.sockets, settings.shutdown_seconds)
 
 
-def _logging() -> dict[str, Any]:
-    """uvicorn's, with the service's own lines: who cloned which voice has to be on record."""
+def _logging_config() -> dict[str, Any]:
+    """uvicorn's configuration, with the service's own log lines, such as who cloned which voice."""
     own = {"handlers": ["default"], "level": "INFO", "propagate": False}
     return {**LOGGING_CONFIG, "loggers": {**LOGGING_CONFIG["loggers"], "svc": own}}
 
 
 class Server(uvicorn.Server):
-    """Says where it listens, once it does; and lets sockets finish before it cuts them off."""
+    """Prints its address once it listens, and lets sockets finish before it closes them."""
 
-    def __init__(self, config: uvicorn.Config, realtime: Connections, patience: float) -> None:
+    def __init__(self, config: uvicorn.Config, connections: Connections, shutdown_seconds: float) -> None:
         super().__init__(config)
-        self._realtime = realtime
-        self._patience = patience
+        self._connections = connections
+        self._shutdown_seconds = shutdown_seconds
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -52,19 +52,19 @@ class Server(uvicorn.Server):
             print(f"svc listens on http://{shown}:{port}", flush=True)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        await self._realtime.close(self._patience)
+        await self._connections.close(self._shutdown_seconds)
         await super().shutdown(sockets)
 
 
-class _Socket(WebSocketsSansIOProtocol):
-    """Ends as one would wish: a client is told why, and one that takes nothing is let go of.
+class _WebSocketProtocol(WebSocketsSansIOProtocol):
+    """Closes sockets so that the client learns the reason, and aborts those of clients that do not read.
 
-    A transport that is merely closed waits forever for a client that does not read; and one that is closed
-    while something is still coming in is reset, with the reason lost.
+    A transport that is merely closed waits for ever for a client that does not read; and one that is closed while
+    data still comes in is reset, which loses the reason.
     """
 
     def data_received(self, data: bytes) -> None:
-        if self.conn.parser_exc is None:  # else it has been told, and the rest of what it sends is of no interest
+        if self.conn.parser_exc is None:  # else the close is sent already, and further data is ignored
             super().data_received(data)
 
     def handle_parser_exception(self) -> None:
@@ -86,9 +86,6 @@ class _Socket(WebSocketsSansIOProtocol):
         self.loop.call_later(self.close_timeout, self.transport.abort)
 
 
-def _is_worth_a_line(record: logging.LogRecord) -> bool:
-    """Not each socket's coming and going, least of all its whole address, which may hold credentials.
-
-    Nor that a handshake was refused, which uvicorn takes for a mistake.
-    """
+def _keep_record(record: logging.LogRecord) -> bool:
+    """Drops uvicorn's lines on every socket, whose URLs may hold credentials, and on refused handshakes."""
     return not str(record.msg).startswith(("connection ", '%s - "WebSocket ', "ASGI callable returned without"))

@@ -10,7 +10,7 @@ from fastapi import WebSocket
 from fastapi.testclient import TestClient
 from starlette.requests import HTTPConnection
 
-from svc.api.authentication import handshake_credential, header_credential, message_credential
+from svc.api.authentication import read_handshake_credential, read_header_credential, read_message_credential
 from svc.app import create_app
 from svc.auth.principal import Scope
 from svc.auth.secret import Kind, generate
@@ -279,11 +279,11 @@ def _connection(headers: Mapping[str, str] | None = None, query: str = "") -> HT
     ],
 )
 def test_credentials_of_a_handshake(headers: dict[str, str], query: str, credential: str | None) -> None:
-    assert handshake_credential(_connection(headers, query)) == credential
+    assert read_handshake_credential(_connection(headers, query)) == credential
 
 
 def test_http_takes_no_credential_from_the_address() -> None:
-    assert header_credential(_connection(query="authorization=Bearer%20q&single_use_token=t")) is None
+    assert read_header_credential(_connection(query="authorization=Bearer%20q&single_use_token=t")) is None
 
 
 @pytest.mark.parametrize(
@@ -301,7 +301,7 @@ def test_http_takes_no_credential_from_the_address() -> None:
     ],
 )
 def test_credentials_of_a_first_message(message: dict[str, object], credential: str | None) -> None:
-    assert message_credential(message) == credential
+    assert read_message_credential(message) == credential
 
 
 def test_sockets_pass_and_judge_for_themselves(phonemizer: Phonemizer) -> None:
@@ -310,7 +310,7 @@ def test_sockets_pass_and_judge_for_themselves(phonemizer: Phonemizer) -> None:
     @app.websocket("/v1/echo")
     async def echo(socket: WebSocket) -> None:
         await socket.accept()
-        await socket.send_text(handshake_credential(socket) or "nothing")
+        await socket.send_text(read_handshake_credential(socket) or "nothing")
         await socket.close()
 
     with TestClient(app) as client, client.websocket_connect("/v1/echo?authorization=Bearer%20k") as socket:

@@ -10,7 +10,8 @@ from svc.audio.equalizer import BANDS, FLAT, LARGEST, Equalizer, SpectralEnvelop
 from svc.cloning.speaker_encoder import RATE, OnnxSpeakerEncoder
 from svc.engine.fake import FakeEngine
 from svc.engine.protocol import Samples
-from svc.synthesis.pipeline import Pipeline, SynthesisRequest
+from svc.synthesis.pipeline import Pipeline
+from svc.synthesis.request import SynthesisRequest
 from svc.text.g2p import Phonemizer
 from svc.text.language import Language
 from svc.voices.catalogue import VoiceCatalogue
@@ -100,7 +101,7 @@ def test_a_change_is_within_bounds() -> None:
 
 def said(phonemizer: Phonemizer, voices: VoiceCatalogue, parameters: VoiceParameters) -> Samples:
     request = SynthesisRequest("Good morning to all of you.", voices.sketch(parameters, Language.ENGLISH_US))
-    return np.concatenate([chunk.samples for chunk in Pipeline(FakeEngine(), phonemizer).speak(request)])
+    return np.concatenate([chunk.samples for chunk in Pipeline(FakeEngine(), phonemizer).synthesize(request)])
 
 
 def test_what_it_says_is_coloured(phonemizer: Phonemizer, voices: VoiceCatalogue) -> None:

@@ -13,7 +13,8 @@ import soxr
 from svc.audio import decode
 from svc.audio.watermark import check, mark
 from svc.engine.protocol import Samples
-from svc.synthesis.pipeline import Pipeline, SynthesisRequest
+from svc.synthesis.pipeline import Pipeline
+from svc.synthesis.request import SynthesisRequest
 from svc.voices.catalogue import VoiceCatalogue
 from tests.audio.recordings import RATE, encoded, music, noise
 from tests.conftest import STORY
@@ -77,7 +78,7 @@ def test_only_custom_voices_are_marked(speech: Pipeline, voices: VoiceCatalogue,
 
     def said(speech: Pipeline, name: str) -> Samples:
         voice = voices.cloned(made_up()) if name == "cloned" else voices.find(name)
-        return np.concatenate([chunk.samples for chunk in speech.speak(SynthesisRequest(STORY, voice))])
+        return np.concatenate([chunk.samples for chunk in speech.synthesize(SynthesisRequest(STORY, voice))])
 
     assert not check(said(marking, "af_heart")).found
     assert not check(said(speech, "cloned")).found

@@ -15,7 +15,8 @@ from playwright.sync_api import Browser, Page
 
 from svc.app import create_app, create_pipeline, create_voices
 from svc.settings import Settings
-from svc.synthesis.pipeline import Pipeline, SynthesisRequest
+from svc.synthesis.pipeline import Pipeline
+from svc.synthesis.request import SynthesisRequest
 from tests.audio.recordings import encoded
 from tests.browser.conftest import launch_browser, wait_until
 from tests.clients.conftest import serving, wait_until_ready
@@ -56,7 +57,7 @@ def save_screenshot(page: Page, name: str) -> None:
 def make_recording(speech: Pipeline, folder: Path) -> Path:
     """A voice that is not built in: a built-in one, played a little slower."""
     voice = create_voices(Settings(data_dir=folder)).find("bf_emma")
-    samples = np.concatenate([chunk.samples for chunk in speech.speak(SynthesisRequest(STORY, voice))])
+    samples = np.concatenate([chunk.samples for chunk in speech.synthesize(SynthesisRequest(STORY, voice))])
     file = folder / "nora.wav"
     file.write_bytes(encoded(soxr.resample(samples, 22_000, 24_000).astype(np.float32), "wav 44.1 kHz"))
     return file

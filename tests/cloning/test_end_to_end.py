@@ -16,7 +16,8 @@ from svc.cloning.speaker_encoder import RATE as ENCODER_RATE
 from svc.cloning.speaker_encoder import OnnxSpeakerEncoder, _pitch
 from svc.engine.protocol import Samples
 from svc.settings import Settings
-from svc.synthesis.pipeline import Pipeline, SynthesisRequest
+from svc.synthesis.pipeline import Pipeline
+from svc.synthesis.request import SynthesisRequest
 from svc.text.language import Language
 from svc.voices.catalogue import VoiceCatalogue
 from svc.voices.parameters import LAYERS, MELODY_PITCH, STYLE, VoiceParameters
@@ -32,7 +33,7 @@ OTHER_WORDS = "The lighthouse keeper climbed the stairs, lit the lamp, and looke
 def person(name: str, text: str, speech: Pipeline, voices: VoiceCatalogue) -> Samples:
     one, other = (voices.find(each) for each in PEOPLE[name])
     voice = replace(one, table=0.5 * (one.style + other.style))
-    return np.concatenate([chunk.samples for chunk in speech.speak(SynthesisRequest(text, voice))])
+    return np.concatenate([chunk.samples for chunk in speech.synthesize(SynthesisRequest(text, voice))])
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +89,7 @@ def test_its_pitch_is_the_same_in_all_languages(speech: Pipeline, voices: VoiceC
     nothing = np.zeros(STYLE, np.float32)
     parameters = VoiceParameters(nothing, nothing, np.zeros((LAYERS, STYLE), np.float32), pitch_scale=0.8)
     request = SynthesisRequest(INTRODUCTIONS[language], voices.sketch(parameters, language), language=language)
-    samples = np.concatenate([chunk.samples for chunk in speech.speak(request)])
+    samples = np.concatenate([chunk.samples for chunk in speech.synthesize(request)])
     expected = 0.8 * MELODY_PITCH[Language.ENGLISH_US]
     assert octaves(samples) == pytest.approx(math.log2(expected), abs=0.15)
 
@@ -112,7 +113,7 @@ def test_a_built_in_voice_is_recognised(speech: Pipeline, voices: VoiceCatalogue
     likeness = BuiltInEmbeddings.load()
     for key in ("af_heart", "bm_george", "am_michael"):
         request = SynthesisRequest(STORY, voices.find(key))
-        samples = np.concatenate([chunk.samples for chunk in speech.speak(request)])
+        samples = np.concatenate([chunk.samples for chunk in speech.synthesize(request)])
         assert likeness.nearest(encoder, encoder.encode(samples, RATE).embedding)[0] == key
 
 

@@ -21,7 +21,8 @@ from svc.cloning.refinement_queue import RefinementQueue
 from svc.cloning.trial import TrialSynthesis
 from svc.engine.protocol import Samples
 from svc.errors import EngineUnavailable, ModelLoading
-from svc.synthesis.pipeline import Pipeline, SynthesisRequest
+from svc.synthesis.pipeline import Pipeline
+from svc.synthesis.request import SynthesisRequest
 from svc.synthesis.scheduler import Scheduler
 from svc.text.g2p import Phonemizer
 from svc.voices.catalogue import VoiceCatalogue, built_in
@@ -205,7 +206,7 @@ def test_live_speech_goes_first(house: House) -> None:
 
     async def scene() -> None:
         await house.until(lambda: len(house.engine.spoken) > 3)
-        work = house.speech.speak(SynthesisRequest("One. Two. Three.", VOICES.find("af_heart")))
+        work = house.speech.synthesize(SynthesisRequest("One. Two. Three.", VOICES.find("af_heart")))
         live = house.scheduler.stream(chunk for chunk in work)
         await anext(live)
         spoken = len(house.engine.spoken)

@@ -8,7 +8,8 @@ import pytest
 
 from svc.engine import weights
 from svc.engine.kokoro import KokoroEngine
-from svc.synthesis.pipeline import Pipeline, SynthesisRequest
+from svc.synthesis.pipeline import Pipeline
+from svc.synthesis.request import SynthesisRequest
 from svc.text.g2p import Phonemizer
 from svc.voices.catalogue import VoiceCatalogue
 from svc.voices.settings import VoiceSettings
@@ -23,7 +24,7 @@ def kokoro(phonemizer: Phonemizer) -> Pipeline:
 
 def test_chunks_begin_and_end_in_silence(kokoro: Pipeline, voices: VoiceCatalogue) -> None:
     text = "When the storm came in from the west, the whole harbour went quiet, and the boats pulled at their ropes."
-    chunks = list(kokoro.speak(SynthesisRequest(text, voices.default)))
+    chunks = list(kokoro.synthesize(SynthesisRequest(text, voices.default)))
     assert len(chunks) >= 2, "the first phrase is to be heard before the sentence is done"
     loudest = max(float(np.abs(chunk.samples).max()) for chunk in chunks)
     for before, after in pairwise(chunks):
@@ -33,7 +34,7 @@ def test_chunks_begin_and_end_in_silence(kokoro: Pipeline, voices: VoiceCatalogu
 
 def test_no_click_where_there_is_no_pause(kokoro: Pipeline, voices: VoiceCatalogue) -> None:
     text = "they went on and on about the weather and the harvest and the price of wool " * 2
-    chunks = list(kokoro.speak(SynthesisRequest(text, voices.default, VoiceSettings(speed=0.8))))
+    chunks = list(kokoro.synthesize(SynthesisRequest(text, voices.default, VoiceSettings(speed=0.8))))
     assert len(chunks) >= 2
     for before, after in pairwise(chunks):
         step = abs(float(after.samples[0] - before.samples[-1]))

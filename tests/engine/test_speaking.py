@@ -8,7 +8,8 @@ import pytest
 from jiwer import wer
 
 from svc.engine.protocol import Samples
-from svc.synthesis.pipeline import Pipeline, SynthesisRequest
+from svc.synthesis.pipeline import Pipeline
+from svc.synthesis.request import SynthesisRequest
 from svc.voices.catalogue import VoiceCatalogue
 from svc.voices.settings import VoiceSettings
 
@@ -116,7 +117,7 @@ def test_stability_and_style_change_the_melody(say: Say) -> None:
 
 def test_words_are_timed_through_the_whole_text(speech: Pipeline, voices: VoiceCatalogue) -> None:
     text = "First a phrase, then another one, and a last. And a new sentence."
-    chunks = list(speech.speak(SynthesisRequest(text, voices.default)))
+    chunks = list(speech.synthesize(SynthesisRequest(text, voices.default)))
     words = [timed for chunk in chunks for timed in chunk.aligned.words]
     assert [text[timed.word.start : timed.word.end] for timed in words] == re.findall(r"\w+|[,.]", text)
     times = [time for timed in words for time in (timed.start, timed.end)]

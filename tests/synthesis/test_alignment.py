@@ -7,20 +7,21 @@ from hypothesis import strategies as st
 from svc.audio import formats
 from svc.engine.fake import FakeEngine
 from svc.synthesis.alignment import Alignment
-from svc.synthesis.pipeline import Pipeline, SynthesisRequest, clip
+from svc.synthesis.pipeline import Pipeline
+from svc.synthesis.request import SynthesisRequest
 from svc.text.g2p import Phonemizer
 from svc.voices.catalogue import VoiceCatalogue, built_in
 
-SPEECH = Pipeline(FakeEngine(), Phonemizer())
+PIPELINE = Pipeline(FakeEngine(), Phonemizer())
 VOICE = VoiceCatalogue(built_in()).default
 
 
-def _aligned(text: str) -> tuple[Alignment, Alignment, float]:
-    *_, part = clip(SPEECH.speak(SynthesisRequest(text, VOICE)), formats.find("pcm_24000"), 24_000, text)
+def _align(text: str) -> tuple[Alignment, Alignment, float]:
+    *_, part = PIPELINE.render(SynthesisRequest(text, VOICE), formats.find("pcm_24000"))
     return part.alignment, part.normalized, len(part.audio) / 2 / 24_000
 
 
-def _assert_sound(alignment: Alignment, seconds: float) -> None:
+def _assert_valid(alignment: Alignment, seconds: float) -> None:
     times = [time for pair in zip(alignment.starts, alignment.ends, strict=True) for time in pair]
     assert times == sorted(times)
     assert not times or (times[0] >= 0 and times[-1] <= seconds + 1e-6)
@@ -36,15 +37,15 @@ def _assert_sound(alignment: Alignment, seconds: float) -> None:
     ],
 )
 def test_original_and_normalized(text: str, read: str) -> None:
-    original, normalized, seconds = _aligned(text)
+    original, normalized, seconds = _align(text)
     assert "".join(original.characters) == text
     assert "".join(normalized.characters) == read
-    _assert_sound(original, seconds)
-    _assert_sound(normalized, seconds)
+    _assert_valid(original, seconds)
+    _assert_valid(normalized, seconds)
 
 
 def test_an_expression_is_heard_from_its_first_to_its_last_word() -> None:
-    original, normalized, _ = _aligned("It costs $5 now.")
+    original, normalized, _ = _align("It costs $5 now.")
     read = "".join(normalized.characters)
     assert original.starts[9] == pytest.approx(normalized.starts[read.index("five")])
     assert original.ends[10] == pytest.approx(normalized.ends[read.index("dollars") + len("dollars") - 1])
@@ -53,7 +54,7 @@ def test_an_expression_is_heard_from_its_first_to_its_last_word() -> None:
 @given(st.text(max_size=200))
 @settings(max_examples=150, deadline=None)
 def test_any_text(text: str) -> None:
-    original, normalized, seconds = _aligned(text)
+    original, normalized, seconds = _align(text)
     assert "".join(original.characters) == text
-    _assert_sound(original, seconds)
-    _assert_sound(normalized, seconds)
+    _assert_valid(original, seconds)
+    _assert_valid(normalized, seconds)

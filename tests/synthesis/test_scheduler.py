@@ -7,8 +7,7 @@ from collections.abc import AsyncGenerator, Generator
 import pytest
 
 from svc.errors import Busy, EngineUnavailable, ModelLoading
-from svc.synthesis.scheduler import Scheduler
-from svc.synthesis.turns import DeadlineQueue, PlaybackClock
+from svc.synthesis.scheduler import DeadlineQueue, PlaybackClock, Scheduler
 
 
 def _work(name: str, steps: int, log: list[str]) -> Generator[str]:
@@ -103,11 +102,11 @@ def test_spare_work_takes_no_turn_while_anybody_speaks() -> None:
 
 def test_who_stops_waiting_gives_the_turn_to_the_next() -> None:
     async def main() -> None:
-        turns, over = DeadlineQueue(), asyncio.Event()
+        queue, over = DeadlineQueue(), asyncio.Event()
         order = list[str]()
 
         async def take(name: str, due: float) -> None:
-            async with turns.turn(due):
+            async with queue.acquire(due):
                 order.append(name)
                 await over.wait()
 
@@ -127,13 +126,13 @@ def test_who_stops_waiting_gives_the_turn_to_the_next() -> None:
 
 def test_a_turn_that_is_handed_over_and_not_wanted_any_more_goes_on() -> None:
     async def main() -> None:
-        turns = DeadlineQueue()
+        queue = DeadlineQueue()
 
         async def take() -> None:
-            async with turns.turn(0):
+            async with queue.acquire(0):
                 pass
 
-        async with turns.turn(0):
+        async with queue.acquire(0):
             waiting = asyncio.create_task(take())
             await asyncio.sleep(0)
         waiting.cancel()  # after the turn was handed over, before it could begin

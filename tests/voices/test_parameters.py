@@ -11,7 +11,8 @@ import pytest
 from svc.audio.equalizer import BANDS
 from svc.engine.fake import FakeEngine
 from svc.engine.protocol import NO_VOCODER_EMBEDDING, Chunk, Utterance
-from svc.synthesis.pipeline import Pipeline, SynthesisRequest
+from svc.synthesis.pipeline import Pipeline
+from svc.synthesis.request import SynthesisRequest
 from svc.text.g2p import Phonemizer
 from svc.text.language import Language
 from svc.voices.catalogue import VoiceCatalogue, built_in
@@ -183,7 +184,7 @@ def test_each_sentence_is_spoken_as_in_its_language(phonemizer: Phonemizer, voic
     spoken: list[Utterance] = []
     text = "Good morning to all of you. ¿Dónde está la biblioteca, por favor?"
     voice = voices.sketch(some(), Language.ENGLISH_US)
-    list(Pipeline(Engine(), phonemizer).speak(SynthesisRequest(text, voice)))
+    list(Pipeline(Engine(), phonemizer).synthesize(SynthesisRequest(text, voice)))
     for utterance, language in zip(spoken, (Language.ENGLISH_US, Language.SPANISH), strict=True):
         assert np.array_equal(utterance.layer_offsets, some().layer_offsets_in(language))
         assert np.array_equal(utterance.style, voice.style_in(language))

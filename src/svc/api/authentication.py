@@ -1,4 +1,4 @@
-"""Who may call what. Every path needs a full key, but for those that are named here."""
+"""Which credential a path needs: a full key, unless the path is listed here."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,39 +8,38 @@ from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Receive, Send
 from starlette.types import Scope as Connection
 
-from svc.api.errors import rendered
+from svc.api.errors import render_error
 from svc.auth.principal import Principal, Scope
 from svc.auth.verifier import Verifier
 from svc.errors import InsufficientScope, SvcError
 
 _PUBLIC = frozenset({"/", "/health", "/readyz", "/docs", "/openapi.json", "/favicon.ico"})
-# A voice's introduction is played by <audio> elements, which can send no credential; nor can what loads a page.
+# Previews are played by <audio> elements, which can send no credential; nor can a browser that loads a page.
 _PUBLIC_BELOW = ("/previews/", "/docs/", "/page/")
 
-# What a credential that may only speak is good for: a path and all below it, by these methods or by any.
-_SPEAKING = {"/v1/text-to-speech": None, "/v1/voices": {"GET"}}
+# Paths, with all below them, that a speech-only credential may call, and by which methods (None is any).
+_SPEECH_PATHS = {"/v1/text-to-speech": None, "/v1/voices": {"GET"}}
 
 _SECURITY_SCHEMES = {
     "bearer": {"type": "http", "scheme": "bearer"},
     "xi-api-key": {"type": "apiKey", "in": "header", "name": "xi-api-key"},
 }
 
-# Where the first message of a socket may carry a credential.
-_MESSAGE_FIELDS = ("authorization", "xi_api_key", "xi-api-key")
+# Fields of a socket's first message that may carry a credential.
+_CREDENTIAL_FIELDS = ("authorization", "xi_api_key", "xi-api-key")
 
 
-def install(app: FastAPI, verifier: Verifier) -> None:
-    """Must be called before what adds headers to every answer, errors included: that has to lie outside of this."""
+def add_authentication(app: FastAPI, verifier: Verifier) -> None:
     app.add_middleware(Authentication, verifier=verifier)
     if not verifier.open:
-        _document(app)
+        _describe_security(app)
 
 
-def _document(app: FastAPI) -> None:
-    """Tells the API's description how to send a key, which gives the docs page its Authorize button."""
+def _describe_security(app: FastAPI) -> None:
+    """Adds to the OpenAPI document how to send a key, which gives the docs page its Authorize button."""
     describe = app.openapi
 
-    def described() -> dict[str, Any]:
+    def describe_with_security() -> dict[str, Any]:
         description = describe()
         description.setdefault("components", {})["securitySchemes"] = _SECURITY_SCHEMES
         for path, operations in description["paths"].items():
@@ -48,20 +47,19 @@ def _document(app: FastAPI) -> None:
                 operation["security"] = [] if _is_public(path) else [{name: []} for name in _SECURITY_SCHEMES]
         return description
 
-    app.openapi = described  # type: ignore[method-assign]
+    app.openapi = describe_with_security  # type: ignore[method-assign]
 
 
-def principal_of(request: Request) -> Principal:
+def get_principal(request: Request) -> Principal:
     """Who sent this request."""
     principal: Principal = request.state.principal
     return principal
 
 
 class Authentication:
-    """Judges a request by its headers alone: before its body is read and before it is known whether its path exists.
+    """Decides by the headers alone: before the body is read, and before it is known whether the path exists.
 
-    Sockets are left to themselves, because their first message may carry the credential: they must call
-    `Verifier.admit` with `handshake_credential` or `message_credential`.
+    WebSockets authenticate themselves, because their first message may carry the credential: see `realtime.session`.
     """
 
     def __init__(self, app: ASGIApp, verifier: Verifier) -> None:
@@ -69,12 +67,12 @@ class Authentication:
         self._verifier = verifier
 
     async def __call__(self, scope: Connection, receive: Receive, send: Send) -> None:
-        # OPTIONS is how a browser asks whether it may ask; it carries no credential and no route answers it.
+        # A browser's preflight (OPTIONS) carries no credential, and no route answers it.
         if scope["type"] == "http" and not _is_public(scope["path"]) and scope["method"] != "OPTIONS":
             try:
-                principal = await self._judge(HTTPConnection(scope))
+                principal = await self._authenticate(HTTPConnection(scope))
             except SvcError as error:
-                response = rendered(error)
+                response = render_error(error)
                 if error.http_status == 401:
                     response.headers["www-authenticate"] = "Bearer"
                 await response(scope, receive, send)
@@ -82,10 +80,10 @@ class Authentication:
             scope.setdefault("state", {})["principal"] = principal
         await self._app(scope, receive, send)
 
-    async def _judge(self, request: HTTPConnection) -> Principal:
-        principal = await self._verifier.verify(header_credential(request))
-        speaking = _is_speaking(request.scope["method"], request.scope["path"])
-        if not principal.may(*([Scope.TTS] if speaking else [])):
+    async def _authenticate(self, request: HTTPConnection) -> Principal:
+        principal = await self._verifier.verify(read_header_credential(request))
+        speech = _is_speech_path(request.scope["method"], request.scope["path"])
+        if not principal.may(*([Scope.TTS] if speech else [])):
             raise InsufficientScope
         return principal
 
@@ -94,14 +92,14 @@ def _is_public(path: str) -> bool:
     return path in _PUBLIC or path.startswith(_PUBLIC_BELOW)
 
 
-def _is_speaking(method: str, path: str) -> bool:
+def _is_speech_path(method: str, path: str) -> bool:
     return any(
         (path == root or path.startswith(f"{root}/")) and (methods is None or method in methods)
-        for root, methods in _SPEAKING.items()
+        for root, methods in _SPEECH_PATHS.items()
     )
 
 
-def header_credential(connection: HTTPConnection) -> str | None:
+def read_header_credential(connection: HTTPConnection) -> str | None:
     """`xi-api-key`, which only a client of this API sends, or else `Authorization: Bearer …`."""
     if key := _header(connection, "xi-api-key"):
         return key
@@ -110,29 +108,29 @@ def header_credential(connection: HTTPConnection) -> str | None:
 
 
 def _header(connection: HTTPConnection, name: str) -> str:
-    # Servers hand headers over as Latin-1, whatever they are.
+    # ASGI servers decode headers as Latin-1.
     return connection.headers.get(name, "").encode("latin-1").decode("utf-8", "replace").strip()
 
 
-def handshake_credential(connection: HTTPConnection) -> str | None:
-    """What a socket brings along: in a header or, from browsers, which can set none, in the address."""
+def read_handshake_credential(connection: HTTPConnection) -> str | None:
+    """The credential of a WebSocket handshake: in a header or, from browsers, which can set none, in the query."""
     query = connection.query_params
     return (
-        header_credential(connection)
-        or _without_scheme(query.get("authorization", ""))
-        or _without_scheme(query.get("single_use_token", ""))
+        read_header_credential(connection)
+        or _strip_scheme(query.get("authorization", ""))
+        or _strip_scheme(query.get("single_use_token", ""))
     )
 
 
-def message_credential(message: Mapping[str, object]) -> str | None:
-    """What the first message of a socket brings along."""
-    for field in _MESSAGE_FIELDS:
+def read_message_credential(message: Mapping[str, object]) -> str | None:
+    """The credential in the first message of a WebSocket."""
+    for field in _CREDENTIAL_FIELDS:
         value = message.get(field)
-        if isinstance(value, str) and (credential := _without_scheme(value)):
+        if isinstance(value, str) and (credential := _strip_scheme(value)):
             return credential
     return None
 
 
-def _without_scheme(value: str) -> str | None:
+def _strip_scheme(value: str) -> str | None:
     scheme, _, credential = value.strip().partition(" ")
     return (credential.strip() if scheme.lower() == "bearer" else value.strip()) or None

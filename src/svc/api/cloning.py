@@ -1,4 +1,4 @@
-"""`POST /voices`, `DELETE /voices/{voice_id}`, and the paths by which clients of the imitated API do the same."""
+"""`POST /voices`, `DELETE /voices/{voice_id}`, and the same under the paths of the imitated API."""
 
 import asyncio
 from dataclasses import asdict
@@ -7,11 +7,10 @@ from typing import Any
 from fastapi import APIRouter, Request
 from pydantic import BaseModel
 
-from svc.api import uploads
-from svc.api.authentication import principal_of
+from svc.api.authentication import get_principal
 from svc.api.errors import ProblemsShape
-from svc.api.uploads import Upload, invalid
-from svc.api.voices import Done, VoiceSettingsShape, VoiceShape, shaped
+from svc.api.uploads import Upload, invalid_field, read_upload
+from svc.api.voice_schemas import Done, VoiceSettingsShape, VoiceShape, describe_voice
 from svc.cloning.cloner import Changes, Details, VoiceCloner
 from svc.cloning.refinement_queue import RefinementQueue
 from svc.text.language import Language
@@ -29,8 +28,8 @@ _FIELDS = {
 }
 
 
-def _body(files: str, required: list[str]) -> dict[str, Any]:
-    """For the API's description: a form with recordings, or the same as JSON with base64."""
+def _describe_body(files: str, required: list[str]) -> dict[str, Any]:
+    """For the OpenAPI document: a form with recordings, or the same as JSON with Base64."""
 
     def schema(encoding: dict[str, str]) -> dict[str, Any]:
         recordings = {"type": "array", "items": {"type": "string", **encoding}}
@@ -49,39 +48,39 @@ class AddedVoice(BaseModel):
 
 
 def router(
-    studio: VoiceCloner, voices: VoiceCatalogue, voice_settings: VoiceSettingsStore, refinement_queue: RefinementQueue
+    cloner: VoiceCloner, voices: VoiceCatalogue, voice_settings: VoiceSettingsStore, refinement_queue: RefinementQueue
 ) -> APIRouter:
     router = APIRouter(tags=["cloning"], responses={422: {"model": ProblemsShape}})
 
-    async def cloned(request: Request) -> CustomVoice:
-        upload = await uploads.read(request)
-        return await studio.clone(_clips(upload), _details(upload), principal_of(request).key_id)
+    async def clone(request: Request) -> CustomVoice:
+        upload = await read_upload(request)
+        return await cloner.clone(_require_clips(upload), _parse_details(upload), get_principal(request).key_id)
 
-    @router.post("/voices", openapi_extra=_body("files", ["name", "files"]))
+    @router.post("/voices", openapi_extra=_describe_body("files", ["name", "files"]))
     async def clone_voice(request: Request) -> VoiceShape:
         """Makes a voice from recordings of a person: 10 to 20 seconds of clean speech are best."""
-        voice = await cloned(request)
+        voice = await clone(request)
         settings = VoiceSettingsShape(**asdict(voice_settings.get(voice.voice_id)))
-        return shaped(voices.cloned(voice), str(request.base_url), settings, refinement_queue)
+        return describe_voice(voices.cloned(voice), str(request.base_url), settings, refinement_queue)
 
-    @router.post("/v1/voices/add", openapi_extra=_body("files", ["name", "files"]))
+    @router.post("/v1/voices/add", openapi_extra=_describe_body("files", ["name", "files"]))
     async def add_voice(request: Request) -> AddedVoice:
         """The same, as clients of the imitated API ask for it."""
-        return AddedVoice(voice_id=(await cloned(request)).voice_id)
+        return AddedVoice(voice_id=(await clone(request)).voice_id)
 
-    @router.post("/v1/voices/{voice_id}/edit", openapi_extra=_body("files", []))
+    @router.post("/v1/voices/{voice_id}/edit", openapi_extra=_describe_body("files", []))
     async def edit_voice(voice_id: str, request: Request) -> Done:
         """Changes a cloned voice's name, description or labels; further recordings make it anew from all of them.
 
         With `refine` it becomes a better likeness in the background or, if false, stays as it is.
         """
-        upload = await uploads.read(request)
+        upload = await read_upload(request)
         changes = Changes(upload.name(), upload.description(), upload.labels())
-        await studio.edit(
+        await cloner.edit(
             voice_id,
             upload.clips,
             changes,
-            principal_of(request).key_id,
+            get_principal(request).key_id,
             consent=bool(upload.flag("consent")),
             refine=upload.flag("refine"),
         )
@@ -91,23 +90,23 @@ def router(
     @router.delete("/v1/voices/{voice_id}")
     async def remove_voice(voice_id: str, request: Request) -> Done:
         """Removes a cloned voice for good. Who is speaking with it is not interrupted."""
-        await studio.remove(voice_id, principal_of(request).key_id)
+        await cloner.remove(voice_id, get_principal(request).key_id)
         await asyncio.to_thread(voice_settings.forget, voice_id)
         return Done()
 
     return router
 
 
-def _clips(upload: Upload) -> list[bytes]:
+def _require_clips(upload: Upload) -> list[bytes]:
     if not upload.clips:
-        raise invalid("files", "send at least one recording")
+        raise invalid_field("files", "send at least one recording")
     return upload.clips
 
 
-def _details(upload: Upload) -> Details:
+def _parse_details(upload: Upload) -> Details:
     name = upload.name()
     if name is None:
-        raise invalid("name", "a voice needs a name")
+        raise invalid_field("name", "a voice needs a name")
     return Details(
         name=name,
         description=upload.description() or "",

@@ -1,4 +1,4 @@
-"""Every error in one shape: `{"detail": {"status": …, "message": …}}`, or the validation list for a 422."""
+"""Renders every error in one shape: `{"detail": {"status": …, "message": …}}`, or the validation list of a 422."""
 
 import logging
 from typing import Any
@@ -15,42 +15,6 @@ from svc.errors import SvcError
 log = logging.getLogger(__name__)
 
 _STATUS_NAMES = {404: "not_found", 405: "method_not_allowed"}
-
-
-def install(app: FastAPI) -> None:
-    app.add_exception_handler(SvcError, _named)
-    app.add_exception_handler(RequestValidationError, _invalid)
-    app.add_exception_handler(HTTPException, _http)
-    app.add_middleware(_Unexpected)
-
-
-def _envelope(http_status: int, status: str, message: str, headers: dict[str, str] | None = None) -> JSONResponse:
-    return JSONResponse({"detail": {"status": status, "message": message}}, http_status, headers)
-
-
-def rendered(error: SvcError) -> JSONResponse:
-    headers = {"Retry-After": str(error.retry_after)} if error.retry_after is not None else None
-    return _envelope(error.http_status, error.status, error.message, headers)
-
-
-async def _named(_: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, SvcError)
-    return rendered(error)
-
-
-async def _invalid(_: Request, error: Exception) -> JSONResponse:
-    """What is wrong and where, without repeating the input, which may be long or not even text."""
-    assert isinstance(error, RequestValidationError)
-    return JSONResponse(
-        {"detail": [{"loc": each["loc"], "msg": each["msg"], "type": each["type"]} for each in error.errors()]},
-        422,
-    )
-
-
-async def _http(_: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, HTTPException)
-    name = _STATUS_NAMES.get(error.status_code, "bad_request" if error.status_code < 500 else "internal_error")
-    return _envelope(error.status_code, name, str(error.detail), dict(error.headers or {}))
 
 
 class Detail(BaseModel):
@@ -84,24 +48,60 @@ RESPONSES: dict[int | str, dict[str, Any]] = {
 }
 
 
-class _Unexpected:
-    """Turns what nobody foresaw into a 500 that shows no internals; once the answer has begun, it breaks off."""
+def add_error_handlers(app: FastAPI) -> None:
+    app.add_exception_handler(SvcError, _handle_svc_error)
+    app.add_exception_handler(RequestValidationError, _handle_validation_error)
+    app.add_exception_handler(HTTPException, _handle_http_exception)
+    app.add_middleware(_CatchUnexpected)
+
+
+def render_error(error: SvcError) -> JSONResponse:
+    headers = {"Retry-After": str(error.retry_after)} if error.retry_after is not None else None
+    return _envelope(error.http_status, error.status, error.message, headers)
+
+
+def _envelope(http_status: int, status: str, message: str, headers: dict[str, str] | None = None) -> JSONResponse:
+    return JSONResponse({"detail": {"status": status, "message": message}}, http_status, headers)
+
+
+async def _handle_svc_error(_: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, SvcError)
+    return render_error(error)
+
+
+async def _handle_validation_error(_: Request, error: Exception) -> JSONResponse:
+    """What is wrong and where, without the input itself, which may be long or not even text."""
+    assert isinstance(error, RequestValidationError)
+    return JSONResponse(
+        {"detail": [{"loc": each["loc"], "msg": each["msg"], "type": each["type"]} for each in error.errors()]},
+        422,
+    )
+
+
+async def _handle_http_exception(_: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, HTTPException)
+    name = _STATUS_NAMES.get(error.status_code, "bad_request" if error.status_code < 500 else "internal_error")
+    return _envelope(error.status_code, name, str(error.detail), dict(error.headers or {}))
+
+
+class _CatchUnexpected:
+    """Turns an unexpected exception into a 500 that shows no internals; a response that has begun is cut off."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        begun = False
+        started = False
 
-        async def watched(message: Message) -> None:
-            nonlocal begun
-            begun = True
+        async def send_and_note(message: Message) -> None:
+            nonlocal started
+            started = True
             await send(message)
 
         try:
-            await self._app(scope, receive, watched)
+            await self._app(scope, receive, send_and_note)
         except Exception:
-            if scope["type"] != "http" or begun:
+            if scope["type"] != "http" or started:
                 raise
             request_id = scope["state"]["request_id"]
             log.exception("request %s, %s %s, failed", request_id, scope["method"], scope["path"])

@@ -65,7 +65,7 @@ _PLAYGROUND_HEADERS = {
 }
 
 
-def install(app: FastAPI, docs_site: DocsSite) -> None:
+def add_pages(app: FastAPI, docs_site: DocsSite) -> None:
     mimetypes.add_type("text/javascript", ".js")  # Python 3.11 and some systems have older names for it
     playground = _Playground()
     app.mount("/page", playground)

@@ -1,4 +1,4 @@
-"""What a request for speech may say. Tolerant: what is unknown is ignored, null is absent, sliders are clamped."""
+"""Bodies of requests. Tolerant: unknown fields are ignored, null counts as absent, sliders are clamped."""
 
 import math
 from typing import Annotated
@@ -9,17 +9,17 @@ from svc.text.language import Language
 from svc.voices.settings import VoiceSettings
 
 
-def whole(text: str) -> str:
-    """JSON can spell half a character (a lone surrogate), which nothing further on could even print."""
+def replace_lone_surrogates(text: str) -> str:
+    """JSON can spell half a character, which cannot be encoded or printed."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def _whole_characters(value: object) -> object:
-    return whole(value) if isinstance(value, str) else value
+def _clean_text(value: object) -> object:
+    return replace_lone_surrogates(value) if isinstance(value, str) else value
 
 
-def number(value: object) -> float | None:
-    """Any finite number; anything else counts as not given."""
+def parse_number(value: object) -> float | None:
+    """A finite number; anything else counts as not given."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:
@@ -29,16 +29,16 @@ def number(value: object) -> float | None:
     return number if math.isfinite(number) else None
 
 
-Text = Annotated[str, BeforeValidator(_whole_characters)]
-Slider = Annotated[float | None, BeforeValidator(number)]
+Text = Annotated[str, BeforeValidator(_clean_text)]
+Slider = Annotated[float | None, BeforeValidator(parse_number)]
 
 
-def _printable(value: object) -> str | None:
-    """What can be echoed in a header; anything else counts as not given."""
+def _keep_printable(value: object) -> str | None:
+    """Text that can be echoed in a header; anything else counts as not given."""
     return value[:100] if isinstance(value, str) and value.isascii() and value.isprintable() else None
 
 
-ModelName = Annotated[str | None, BeforeValidator(_printable)]
+ModelName = Annotated[str | None, BeforeValidator(_keep_printable)]
 
 
 class VoiceSettingsBody(BaseModel):
@@ -52,8 +52,8 @@ class VoiceSettingsBody(BaseModel):
     use_speaker_boost: bool | None = Field(None, description="Off softens the voice's own timbre. Default true.")
     speed: Slider = Field(None, description="0.5 to 2. Default 1.")
 
-    def over(self, base: VoiceSettings) -> VoiceSettings:
-        """These settings where they say something, else those of `base`."""
+    def apply_to(self, base: VoiceSettings) -> VoiceSettings:
+        """The fields given here, and those of `base` for the rest."""
         given = {name: value for name, value in self if value is not None}
         return VoiceSettings(**{**{name: getattr(base, name) for name in base.__slots__}, **given})
 
@@ -79,12 +79,12 @@ class SpeechBody(BaseModel):
             raise ValueError("text must not be blank")
         return text
 
-    def named_language(self, base: Language) -> Language | None:
+    def parse_language(self, base: Language) -> Language | None:
         """The language that the caller named, if it is one that the engine speaks."""
         code = self.language_code or self.language
         return Language.parse(code, base) if code else None
 
-    def whole_seed(self) -> int | None:
+    def parse_seed(self) -> int | None:
         if self.seed is None or not math.isfinite(self.seed):
             return None
         return int(self.seed) % 2**32

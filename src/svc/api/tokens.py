@@ -1,9 +1,9 @@
-"""`POST /v1/tokens/ephemeral` and `POST /v1/single-use-token/{token_type}`: what a backend gives to a browser."""
+"""`POST /v1/tokens/ephemeral` and `POST /v1/single-use-token/{token_type}`: tokens for browsers."""
 
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Field
 
-from svc.api.authentication import principal_of
+from svc.api.authentication import get_principal
 from svc.auth.principal import Scope
 from svc.auth.tokens import Tokens
 from svc.errors import UnknownTokenType
@@ -16,7 +16,7 @@ class EphemeralTokenBody(BaseModel):
         None, description=f"How long the token lives: {_SHORTEST} to {_LONGEST} seconds, by default {_DEFAULT}."
     )
 
-    def seconds(self) -> int:
+    def clamp_seconds(self) -> int:
         if self.ttl_seconds is None:
             return _DEFAULT
         return min(max(self.ttl_seconds, _SHORTEST), _LONGEST)
@@ -40,8 +40,8 @@ def router(tokens: Tokens) -> APIRouter:
         request: Request, response: Response, body: EphemeralTokenBody | None = None
     ) -> EphemeralToken:
         """Makes a token that may speak and see the voices, for a browser. Needs a full API key."""
-        seconds = (body or EphemeralTokenBody()).seconds()
-        token, expires_at = await tokens.ephemeral(principal_of(request), seconds)
+        seconds = (body or EphemeralTokenBody()).clamp_seconds()
+        token, expires_at = await tokens.ephemeral(get_principal(request), seconds)
         response.headers["cache-control"] = "no-store"
         return EphemeralToken(token=token, expires_at=expires_at, scope=Scope.TTS)
 
@@ -50,7 +50,7 @@ def router(tokens: Tokens) -> APIRouter:
         """Makes a token that opens one realtime socket within 15 minutes. Needs a full API key."""
         if token_type != Scope.TTS_WEBSOCKET:
             raise UnknownTokenType([Scope.TTS_WEBSOCKET])
-        token = await tokens.single_use(principal_of(request))
+        token = await tokens.single_use(get_principal(request))
         response.headers["cache-control"] = "no-store"
         return SingleUseToken(token=token)
 

@@ -1,4 +1,4 @@
-"""What a request to clone or change a voice brings: recordings and words, as a form or as JSON, however it is spelt."""
+"""Bodies of requests that clone or change a voice: recordings and fields, as a form or as JSON."""
 
 import ast
 import base64
@@ -12,7 +12,7 @@ from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from starlette.datastructures import UploadFile
 
-from svc.api.schemas import whole
+from svc.api.schemas import replace_lone_surrogates
 from svc.errors import UnsupportedMediaType
 from svc.text.language import Language
 
@@ -30,36 +30,36 @@ class Upload:
     fields: Mapping[str, Any]
 
     def name(self) -> str | None:
-        """The name, if there is one; raises when it cannot be one."""
+        """The name, if there is one; raises when it is not allowed."""
         name = self._text("name")
         if name is None:
             return None
         name = " ".join(name.split())
         if not name or len(name) > MAX_NAME_LENGTH or not name.isprintable():
-            raise invalid("name", f"a name has 1 to {MAX_NAME_LENGTH} printable characters")
+            raise invalid_field("name", f"a name has 1 to {MAX_NAME_LENGTH} printable characters")
         return name
 
     def description(self) -> str | None:
         description = self._text("description")
         if description is not None and len(description) > _LONGEST_DESCRIPTION:
-            raise invalid("description", f"a description has at most {_LONGEST_DESCRIPTION} characters")
+            raise invalid_field("description", f"a description has at most {_LONGEST_DESCRIPTION} characters")
         return description
 
     def labels(self) -> dict[str, str] | None:
         """Clients send an object, JSON, a Python dictionary as text, `null`, nothing, or what a person typed."""
         labels = self.fields.get("labels")
         if isinstance(labels, str):
-            labels = _understood(labels.strip())
+            labels = _parse_labels(labels.strip())
         if labels is None:
             return None
         if len(labels) > _MOST_LABELS:
-            raise invalid("labels", f"a voice has at most {_MOST_LABELS} labels")
+            raise invalid_field("labels", f"a voice has at most {_MOST_LABELS} labels")
         texts = {
             str(name)[:_LONGEST_LABEL]: (value if isinstance(value, str) else json.dumps(value))[:_LONGEST_LABEL]
             for name, value in labels.items()
             if value is not None
         }
-        return {whole(name): whole(value) for name, value in texts.items()}
+        return {replace_lone_surrogates(name): replace_lone_surrogates(value) for name, value in texts.items()}
 
     def language(self) -> Language | None:
         code = self._text("language") or self._text("language_code")
@@ -67,11 +67,11 @@ class Upload:
             return None
         language = Language.parse(code)
         if language is None:
-            raise invalid("language", f"this server speaks {', '.join(Language)}")
+            raise invalid_field("language", f"this server speaks {', '.join(Language)}")
         return language
 
     def flag(self, name: str) -> bool | None:
-        """Whether a flag is set; None when nothing is said of it."""
+        """Whether a flag is set; None when it is absent."""
         value = str(self.fields.get(name, "")).strip().lower()
         return None if value in _UNSET else value in _TRUE
 
@@ -80,12 +80,12 @@ class Upload:
         if value is None:
             return None
         if not isinstance(value, str):
-            raise invalid(name, "this must be a text")
-        return whole(value)
+            raise invalid_field(name, "this must be a text")
+        return replace_lone_surrogates(value)
 
 
-async def read(request: Request) -> Upload:
-    """The request's body. What a file is called, and of what type it says to be, means nothing."""
+async def read_upload(request: Request) -> Upload:
+    """Reads the request's body. The names and content types of files are ignored."""
     content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if content_type in ("multipart/form-data", "application/x-www-form-urlencoded"):
         async with request.form(max_files=_MOST_FILES) as form:
@@ -97,7 +97,7 @@ async def read(request: Request) -> Upload:
     raise UnsupportedMediaType(content_type, "a form (multipart/form-data) or JSON")
 
 
-def invalid(field: str, problem: str) -> RequestValidationError:
+def invalid_field(field: str, problem: str) -> RequestValidationError:
     return RequestValidationError([{"loc": ("body", field), "msg": problem, "type": "value_error"}])
 
 
@@ -105,30 +105,30 @@ def _from_json(body: bytes) -> Upload:
     try:
         fields = json.loads(body or b"{}")
     except (ValueError, RecursionError):
-        raise RequestValidationError([{"loc": ("body",), "msg": "this is no JSON", "type": "json_invalid"}]) from None
+        raise RequestValidationError([{"loc": ("body",), "msg": "this is not JSON", "type": "json_invalid"}]) from None
     if not isinstance(fields, dict):
         raise RequestValidationError([{"loc": ("body",), "msg": "this must be an object", "type": "dict_type"}])
     clips = []
     for name in _FILES:
         given = fields.pop(name, None) or []
-        clips += [_decoded(name, each) for each in (given if isinstance(given, list) else [given])]
+        clips += [_decode_base64(name, each) for each in (given if isinstance(given, list) else [given])]
     if len(clips) > _MOST_FILES:
-        raise invalid("files", f"at most {_MOST_FILES} files")
+        raise invalid_field("files", f"at most {_MOST_FILES} files")
     return Upload(clips, fields)
 
 
-def _decoded(field: str, text: object) -> bytes:
-    """Base64, bare or as the `data:` address that a browser makes of a file."""
+def _decode_base64(field: str, text: object) -> bytes:
+    """Decodes Base64, bare or in the `data:` URL that a browser makes of a file."""
     if isinstance(text, str):
         try:
             return base64.b64decode(text.partition(",")[2] if text.startswith("data:") else text, validate=True)
         except (ValueError, binascii.Error):
             pass
-    raise invalid(field, "this must be a file in base64")
+    raise invalid_field(field, "this must be a file in base64")
 
 
-def _understood(text: str) -> dict[str, Any] | None:
-    """The labels in a text; one that is no dictionary describes the voice."""
+def _parse_labels(text: str) -> dict[str, Any] | None:
+    """Parses labels sent as text; text that is no dictionary becomes the description."""
     if text.lower() in _UNSET:
         return None
     for parse in (json.loads, ast.literal_eval):

@@ -13,7 +13,8 @@ from rich.table import Table
 
 from svc.app import create_pipeline, create_voices
 from svc.settings import Settings
-from svc.synthesis.pipeline import Pipeline, SynthesisRequest
+from svc.synthesis.pipeline import Pipeline
+from svc.synthesis.request import SynthesisRequest
 
 _SENTENCE = "The lighthouse keeper climbed the stairs and lit the lamp."
 _PARAGRAPH = (
@@ -31,16 +32,16 @@ def bench(
     """Measure the engine's speed: seconds of work for a second of speech, and the time to the first sound."""
     settings = Settings()
     voice = create_voices(settings).default
-    speech = create_pipeline(settings)
+    pipeline = create_pipeline(settings)
     began = time.perf_counter()
-    speech.load()
+    pipeline.load()
     figures: dict[str, object] = {
         "engine": settings.engine,
         "threads": settings.threads,
         "device": settings.device,
         "load_seconds": round(time.perf_counter() - began, 2),
     }
-    rows = {name: _measure(speech, SynthesisRequest(text, voice), runs) for name, text in _TEXTS.items()}
+    rows = {name: _measure(pipeline, SynthesisRequest(text, voice), runs) for name, text in _TEXTS.items()}
     figures |= {"texts": rows, "resident_megabytes": _resident_megabytes()}
 
     title = f"{settings.engine}, {settings.device}, {settings.threads} threads, median of {runs}"
@@ -54,14 +55,14 @@ def bench(
         output.write_text(json.dumps(figures, indent=2) + "\n")
 
 
-def _measure(speech: Pipeline, request: SynthesisRequest, runs: int) -> dict[str, float]:
+def _measure(pipeline: Pipeline, request: SynthesisRequest, runs: int) -> dict[str, float]:
     factors, first_sounds, seconds = [], [], 0.0
     for _ in range(runs):
         began = time.perf_counter()
-        chunks = speech.speak(request)
-        seconds = len(next(chunks).samples) / speech.sample_rate
+        chunks = pipeline.synthesize(request)
+        seconds = len(next(chunks).samples) / pipeline.sample_rate
         first_sounds.append(time.perf_counter() - began)
-        seconds += sum(len(chunk.samples) for chunk in chunks) / speech.sample_rate
+        seconds += sum(len(chunk.samples) for chunk in chunks) / pipeline.sample_rate
         factors.append((time.perf_counter() - began) / seconds)
     median = runs // 2
     return {

@@ -40,7 +40,7 @@ def create(
 ) -> None:
     """Create a key. It is shown once: only its hash is kept."""
     now = time.time()
-    expires_at = int(now) + _seconds(expires) if expires else None
+    expires_at = int(now) + _parse_duration(expires) if expires else None
     if not name.strip() or len(name) > _LONGEST_NAME or not name.isprintable():
         raise typer.BadParameter(f"A name has 1 to {_LONGEST_NAME} printable characters.")
     credential, key = _with_table(
@@ -48,7 +48,7 @@ def create(
     )
     # The key alone goes to standard output, so that a script can take it from there.
     Console(stderr=True).print(
-        f"Key [bold]{key.id}[/] for {escape(key.name)}, {_ends(key)}. Keep it now: it is not shown again.",
+        f"Key [bold]{key.id}[/] for {escape(key.name)}, {_describe_expiry(key)}. Keep it now: it is not shown again.",
         highlight=False,
     )
     typer.echo(credential)
@@ -60,7 +60,7 @@ def list_keys(as_json: Annotated[bool, typer.Option("--json", help="For programs
     now = time.time()
     keys = _with_table(lambda table: table.keys())
     if as_json:
-        typer.echo(json.dumps([_fields(key, now) for key in keys], indent=2))
+        typer.echo(json.dumps([_to_json(key, now) for key in keys], indent=2))
         return
     table = Table(box=None)
     for column in ("id", "key", "name", "scopes", "expires", "last used", "state"):
@@ -71,9 +71,9 @@ def list_keys(as_json: Annotated[bool, typer.Option("--json", help="For programs
             f"{key.prefix}…",
             escape(key.name),
             " ".join(sorted(key.scopes)),
-            _day(key.expires_at),
-            _day(key.last_used_at),
-            _state(key, now),
+            _format_day(key.expires_at),
+            _format_day(key.last_used_at),
+            _describe_state(key, now),
         )
     Console().print(table)
 
@@ -84,7 +84,7 @@ def revoke(
 ) -> None:
     """Revoke a key and the tokens made with it."""
 
-    async def revoked(table: "KeysTable") -> StoredKey:
+    async def find_and_revoke(table: "KeysTable") -> StoredKey:
         wanted = which.rstrip(".…")
         found = [key for key in await table.keys() if wanted == key.id or wanted.startswith(key.prefix)]
         if len(found) != 1:
@@ -92,7 +92,7 @@ def revoke(
         await table.revoke(found[0].id, time.time())
         return found[0]
 
-    key = _with_table(revoked)
+    key = _with_table(find_and_revoke)
     Console(stderr=True).print(f"Revoked key [bold]{key.id}[/] ({escape(key.name)}).", highlight=False)
 
 
@@ -111,28 +111,28 @@ def _with_table(work: "Callable[[KeysTable], Awaitable[T]]") -> T:
     return asyncio.run(run())
 
 
-def _seconds(duration: str) -> int:
+def _parse_duration(duration: str) -> int:
     match = re.fullmatch(r"([1-9][0-9]{0,5})([mhdw])", duration.strip().lower())
     if match is None:
-        raise typer.BadParameter("How long is a number and a unit: 30m, 12h, 30d or 52w.")
+        raise typer.BadParameter("A duration is a number and a unit: 30m, 12h, 30d or 52w.")
     return int(match[1]) * _UNIT_SECONDS[match[2]]
 
 
-def _state(key: StoredKey, now: float) -> str:
+def _describe_state(key: StoredKey, now: float) -> str:
     if key.revoked_at is not None:
         return "revoked"
     return "valid" if key.live(now) else "expired"
 
 
-def _ends(key: StoredKey) -> str:
-    return f"valid until {_day(key.expires_at)}" if key.expires_at else "valid until it is revoked"
+def _describe_expiry(key: StoredKey) -> str:
+    return f"valid until {_format_day(key.expires_at)}" if key.expires_at else "valid until it is revoked"
 
 
-def _day(at: int | None) -> str:
+def _format_day(at: int | None) -> str:
     return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d}" if at else "–"
 
 
-def _fields(key: StoredKey, now: float) -> dict[str, object]:
+def _to_json(key: StoredKey, now: float) -> dict[str, object]:
     return {
         "id": key.id,
         "prefix": key.prefix,
@@ -142,5 +142,5 @@ def _fields(key: StoredKey, now: float) -> dict[str, object]:
         "expires_at": key.expires_at,
         "revoked_at": key.revoked_at,
         "last_used_at": key.last_used_at,
-        "state": _state(key, now),
+        "state": _describe_state(key, now),
     }

@@ -1,10 +1,9 @@
-"""`svc say`: speaks a text to a file, or to the loudspeaker."""
+"""`svc say`: speaks a text into a file or through the loudspeaker."""
 
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -17,11 +16,12 @@ from svc.audio import formats
 from svc.audio.formats import OutputFormat
 from svc.errors import TextTooLong
 from svc.settings import Settings
-from svc.synthesis.pipeline import Pipeline, SpeechChunk, SynthesisRequest, clip
+from svc.synthesis.pipeline import Pipeline
+from svc.synthesis.request import SynthesisRequest
 from svc.text.language import Language
 from svc.voices.settings import VoiceSettings
 
-# What a file of this name is expected to hold, when no format is given.
+# The output format by file name, when none is given.
 _FORMATS = {
     ".mp3": formats.DEFAULT,
     ".wav": "wav_24000",
@@ -42,7 +42,7 @@ _PLAYERS = (
 
 
 def say(
-    text: Annotated[str | None, typer.Argument(help="What to say; - or nothing reads standard input.")] = None,
+    text: Annotated[str | None, typer.Argument(help="The text; - or nothing reads standard input.")] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="The file to write; - is standard output. Without it, plays.")
     ] = None,
@@ -51,30 +51,29 @@ def say(
     language: Annotated[str, typer.Option("--language", "-l", help="The language, such as en, es or pt-BR.")] = "",
     speed: Annotated[float, typer.Option("--speed", "-s", help="From 0.5 to 2.")] = 1.0,
     output_format: Annotated[str, typer.Option("--format", help="Such as mp3_44100_128, wav_24000, pcm_16000.")] = "",
-    seed: Annotated[int | None, typer.Option(help="Another number is another take.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Varies the delivery; the same number, the same audio.")] = None,
 ) -> None:
     """Speak a text."""
     settings = Settings()
     voices = create_voices(settings)
     request = SynthesisRequest(
-        text=_text(text, file, settings.max_characters),
+        text=_read_text(text, file, settings.max_characters),
         voice=voices.find(voice) if voice else voices.default,
         settings=VoiceSettings(speed=speed),
-        language=_language(language),
+        language=_parse_language(language),
         seed=seed,
     )
-    audio_format = _format(output_format, output)
-    speech = create_pipeline(settings)
-    *_, whole = clip(_with_progress(speech, request), audio_format, speech.sample_rate, request.text)
+    audio_format = _choose_format(output_format, output)
+    audio = _render(create_pipeline(settings), request, audio_format)
     if output is None:
-        _play(whole.audio)
+        _play(audio)
     elif str(output) == "-":
-        sys.stdout.buffer.write(whole.audio)
+        sys.stdout.buffer.write(audio)
     else:
-        output.write_bytes(whole.audio)
+        output.write_bytes(audio)
 
 
-def _text(text: str | None, file: Path | None, limit: int) -> str:
+def _read_text(text: str | None, file: Path | None, limit: int) -> str:
     if file is not None:
         text = file.read_text(encoding="utf-8", errors="replace")
     elif text is None or text == "-":
@@ -88,7 +87,7 @@ def _text(text: str | None, file: Path | None, limit: int) -> str:
     return text
 
 
-def _language(code: str) -> Language | None:
+def _parse_language(code: str) -> Language | None:
     if not code:
         return None
     language = Language.parse(code)
@@ -97,7 +96,7 @@ def _language(code: str) -> Language | None:
     return language
 
 
-def _format(name: str, output: Path | None) -> OutputFormat:
+def _choose_format(name: str, output: Path | None) -> OutputFormat:
     if name:
         return formats.find(name)
     if output is None:
@@ -111,17 +110,20 @@ def _format(name: str, output: Path | None) -> OutputFormat:
         raise typer.BadParameter(f"What format is {output.name}? Use one of {known}, or --format.") from None
 
 
-def _with_progress(speech: Pipeline, request: SynthesisRequest) -> Iterator[SpeechChunk]:
-    """The spoken chunks, with a spinner while the engine loads and a bar for texts that take a while."""
+def _render(pipeline: Pipeline, request: SynthesisRequest, audio_format: OutputFormat) -> bytes:
+    """The whole clip, with a spinner while the engine loads and a bar for texts that take a while."""
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("loading", total=None)
-        speech.load()
+        pipeline.load()
         # How long the speech will be is only known at its end: English takes about 15 characters a second.
         progress.update(task, description="speaking", total=len(request.text) / 15 / request.settings.speed)
-        for chunk in speech.speak(request):
-            progress.advance(task, len(chunk.samples) / speech.sample_rate)
-            yield chunk
+        *_, whole = pipeline.render(
+            request,
+            audio_format,
+            lambda chunk: progress.advance(task, len(chunk.samples) / pipeline.sample_rate),
+        )
+    return whole.audio
 
 
 def _play(audio: bytes) -> None:

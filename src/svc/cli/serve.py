@@ -19,11 +19,11 @@ def serve(
     given = {"host": host, "port": port}
     settings = Settings().model_copy(update={name: value for name, value in given.items() if value is not None})
     app = create_app(settings)
-    with _listening(settings.host, settings.port) as listener:
-        asyncio.run(create_server(app, settings).serve([listener]))
+    with _open_socket(settings.host, settings.port) as listening:
+        asyncio.run(create_server(app, settings).serve([listening]))
 
 
-def _listening(host: str, port: int) -> socket.socket:
+def _open_socket(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family, backlog=2048)

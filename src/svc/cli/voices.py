@@ -49,7 +49,7 @@ def voices(context: typer.Context, language: Wanted = "", as_json: AsJson = Fals
 @app.command("list")
 def list_voices(language: Wanted = "", as_json: AsJson = False) -> None:
     """List the voices, built-in and custom."""
-    wanted = _language(language) if language else None
+    wanted = _parse_language(language) if language else None
     rows = [
         {
             "name": voice.name,
@@ -85,18 +85,18 @@ def add(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Clone a voice from recordings. Its id goes to standard output, what was measured to standard error."""
+    """Clone a voice from recordings. Prints its id to standard output and what was measured to standard error."""
     if not name.strip() or len(name) > 100 or not name.isprintable():
         raise typer.BadParameter("A name has 1 to 100 printable characters.")
     details = Details(
         name=name.strip(),
         description=description,
-        labels=dict(_label(each) for each in label or []),
-        language=_language(language),
+        labels=dict(_parse_label(each) for each in label or []),
+        language=_parse_language(language),
         consent=consent,
         refine=refine,
     )
-    voice = asyncio.run(_cloned([clip.read_bytes() for clip in clips], details))
+    voice = asyncio.run(_clone([clip.read_bytes() for clip in clips], details))
     if as_json:
         typer.echo(json.dumps({"voice_id": voice.voice_id, **asdict(voice.report)}, indent=2))
         return
@@ -116,8 +116,8 @@ def add(
 @app.command()
 def remove(voice_id: VoiceId) -> None:
     """Remove a custom voice for good. A running server notices within seconds."""
-    _custom_only(voice_id)
-    _store().remove(voice_id)
+    _require_custom(voice_id)
+    _open_store().remove(voice_id)
 
 
 @app.command("export")
@@ -129,8 +129,8 @@ def export_voice(
     ] = False,
 ) -> None:
     """Write a custom voice to one file."""
-    _custom_only(voice_id)
-    store = _store()
+    _require_custom(voice_id)
+    store = _open_store()
     try:
         voice = store.read(voice_id)
         reference = None if without_reference else store.reference(voice)
@@ -143,8 +143,8 @@ def export_voice(
 
 @app.command("import")
 def import_voice(file: Annotated[Path, typer.Argument(help="What `svc voices export` wrote.")]) -> None:
-    """Take over a custom voice from a file. Its id, which stays the same if it can, goes to standard output."""
-    settings, store = Settings(), _store()
+    """Add a custom voice from a file. Prints its id, which stays the same unless that voice was removed here before."""
+    settings, store = Settings(), _open_store()
     try:
         voice, reference = archive.unpack(file.read_bytes())
     except DamagedVoice as problem:
@@ -158,26 +158,26 @@ def import_voice(file: Annotated[Path, typer.Argument(help="What `svc voices exp
     typer.echo(voice.voice_id)
 
 
-async def _cloned(clips: list[bytes], details: Details) -> CustomVoice:
-    """Clones as a server does, with everything that it takes."""
+async def _clone(clips: list[bytes], details: Details) -> CustomVoice:
+    """Clones as a server does, with an engine and a scheduler of its own."""
     settings = Settings()
-    speech = create_pipeline(settings)
+    pipeline = create_pipeline(settings)
     voices = VoiceCatalogue(built_in())
     custom_voices = create_custom_voices(settings, voices)
     custom_voices.load()
-    scheduler = Scheduler(speech.load, settings.max_streams)
-    trial = TrialSynthesis(load_speaker_encoder, speech, scheduler, voices)
-    studio = create_cloner(settings, trial, voices, custom_voices)
+    scheduler = Scheduler(pipeline.load, settings.max_streams)
+    trial = TrialSynthesis(load_speaker_encoder, pipeline, scheduler, voices)
+    cloner = create_cloner(settings, trial, voices, custom_voices)
     scheduler.start()
     try:
-        await _loaded(scheduler)
-        return await studio.clone(clips, details, _KEY_ID)
+        await _wait_until_loaded(scheduler)
+        return await cloner.clone(clips, details, _KEY_ID)
     finally:
         await trial.close()
         await scheduler.close()
 
 
-async def _loaded(scheduler: Scheduler) -> None:
+async def _wait_until_loaded(scheduler: Scheduler) -> None:
     while True:
         try:
             return scheduler.require_ready()
@@ -185,23 +185,23 @@ async def _loaded(scheduler: Scheduler) -> None:
             await asyncio.sleep(0.05)
 
 
-def _store() -> VoiceStore:
+def _open_store() -> VoiceStore:
     return create_custom_voices(Settings(), VoiceCatalogue(built_in())).store
 
 
-def _custom_only(voice_id: str) -> None:
+def _require_custom(voice_id: str) -> None:
     if not ID.fullmatch(voice_id):
         raise BuiltInVoice(VoiceCatalogue(built_in()).find(voice_id).name)
 
 
-def _language(code: str) -> Language:
+def _parse_language(code: str) -> Language:
     language = Language.parse(code)
     if language is None:
         raise typer.BadParameter(f"No such language: {code}. There are {', '.join(Language)}.")
     return language
 
 
-def _label(text: str) -> tuple[str, str]:
+def _parse_label(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not name or not equals:
         raise typer.BadParameter(f"A label is a name and a value, such as accent=irish, not {text}.")

@@ -19,9 +19,9 @@ from svc.audio.equalizer import Equalizer, SpectralEnvelope
 from svc.cloning.built_in_embeddings import BuiltInEmbeddings
 from svc.cloning.speaker_embedding import Embedding, SpeakerEncoder
 from svc.engine.protocol import Samples
-from svc.synthesis.pipeline import Pipeline, SynthesisRequest
-from svc.synthesis.scheduler import Scheduler
-from svc.synthesis.turns import PlaybackClock
+from svc.synthesis.pipeline import Pipeline
+from svc.synthesis.request import SynthesisRequest
+from svc.synthesis.scheduler import PlaybackClock, Scheduler
 from svc.text.language import Language
 from svc.voices.catalogue import VoiceCatalogue
 from svc.voices.parameters import VoiceParameters
@@ -61,7 +61,7 @@ class TrialSynthesis:
     async def say(self, parameters: VoiceParameters, text: str, language: Language, *, spare: bool = False) -> Samples:
         """How a voice with these parameters says it. `spare` takes the engine only while nobody else wants it."""
         request = SynthesisRequest(text, self._voices.sketch(parameters, language), language=language)
-        work = (chunk.samples for chunk in self._speech.speak(request))
+        work = (chunk.samples for chunk in self._speech.synthesize(request))
         turns = self._scheduler.run_when_idle(work) if spare else self._scheduler.run(work, _Patient(lambda _: 0.0))
         async with aclosing(turns) as chunks:
             return np.concatenate([samples async for samples in chunks])
@@ -107,7 +107,7 @@ class TrialSynthesis:
 class _Patient(PlaybackClock[Samples]):
     """Nobody listens to it: whoever's speech is due within seconds goes first."""
 
-    def due(self) -> float:
+    def deadline(self) -> float:
         return time.monotonic() + _PATIENCE
 
 

@@ -18,6 +18,14 @@ class TimedWord:
 
 
 @dataclass(frozen=True, slots=True)
+class AlignedWords:
+    """The words heard in a chunk, and the position in the caller's text at its end."""
+
+    words: tuple[TimedWord, ...] = ()
+    position: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Alignment:
     """Characters with their times: each begins where the one before it ends, or later."""
 
@@ -26,7 +34,7 @@ class Alignment:
     ends: list[float] = field(default_factory=list)
 
     @classmethod
-    def joined(cls, parts: Iterable["Alignment"]) -> "Alignment":
+    def join(cls, parts: Iterable["Alignment"]) -> "Alignment":
         whole = cls()
         for part in parts:
             whole.characters.extend(part.characters)
@@ -35,7 +43,7 @@ class Alignment:
         return whole
 
     def add(self, text: str, start: float, end: float) -> None:
-        """Adds the text's characters, in equal shares of the time."""
+        """Adds the text's characters, each with an equal share of the time."""
         share = (end - start) / len(text) if text else 0.0
         for index, character in enumerate(text):
             self.characters.append(character)
@@ -43,85 +51,76 @@ class Alignment:
             self.ends.append(end if index == len(text) - 1 else start + (index + 1) * share)
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """The words that are heard in a stretch of sound, and how far in the caller's text one is at its end."""
-
-    words: tuple[TimedWord, ...] = ()
-    position: int = 0
-
-
-def progress(phrase: Phrase, timings: Sequence[Timing], since: float) -> Progress:
-    """What is heard where these phonemes of a phrase are; the phrase began `since` seconds ago."""
+def align(phrase: Phrase, timings: Sequence[Timing], phrase_start: float) -> AlignedWords:
+    """The words of a phrase whose phonemes have these times; the phrase began at `phrase_start` seconds."""
     times = {timing.phoneme: timing for timing in timings}
     words: list[TimedWord] = []
-    nexts = [*(word.start for word in phrase.words[1:]), phrase.end]
-    place = position = 0
-    for word, following in zip(phrase.words, nexts, strict=False):
-        sounds = [times[index] for index in range(place, place + len(word.phonemes)) if index in times]
-        place += len(word.sound)
-        if sounds:
-            words.append(TimedWord(word, since + sounds[0].start, since + sounds[-1].end))
-            position = following
-    return Progress(tuple(words), position)
+    next_starts = [*(word.start for word in phrase.words[1:]), phrase.end]
+    first = position = 0
+    for word, next_start in zip(phrase.words, next_starts, strict=False):
+        found = [times[index] for index in range(first, first + len(word.phonemes)) if index in times]
+        first += len(word.sound)
+        if found:
+            words.append(TimedWord(word, phrase_start + found[0].start, phrase_start + found[-1].end))
+            position = next_start
+    return AlignedWords(tuple(words), position)
 
 
 class Aligner:
-    """Follows the spoken words through the caller's text: each character is told once, in order.
+    """Follows the words through the caller's text: each character gets its time once, in order.
 
-    A stretch that is read as several words ("$5") is heard from the first to the last of them; what is not read
-    (spaces, tags, emoji) fills the time between its neighbours.
+    Characters that are read as several words ("$5") last from the first to the last of them. What is not read (spaces,
+    tags, emoji) fills the time between its neighbours.
     """
 
     def __init__(self) -> None:
-        self._untold = ""  # what was read of the caller's text and not yet told
-        self._told = 0  # characters
-        self._until = 0.0  # seconds, when the last of them ends
+        self._pending = ""  # characters of the caller's text that have no time yet
+        self._position = 0  # of the first of them
+        self._end = 0.0  # seconds, where the last aligned character ends
 
-    def read(self, text: str) -> None:
-        """Adds to the caller's text."""
-        self._untold += text
+    def add_text(self, text: str) -> None:
+        self._pending += text
 
-    def original(self, heard: Progress, until: float) -> Alignment:
-        """The caller's characters that are heard up to `until`, with what follows the last word."""
+    def align_original(self, aligned: AlignedWords, end_seconds: float) -> Alignment:
+        """The caller's characters heard up to `end_seconds`, with what follows the last word."""
         alignment = Alignment()
-        for start, end, begins, ends in _stretches(heard.words):
-            begins = max(begins, self._until)
-            self._tell(alignment, start, begins)
-            self._tell(alignment, end, max(begins, ends))
-        self._tell(alignment, heard.position, max(until, self._until))
+        for start, end, start_seconds, word_end_seconds in _spans(aligned.words):
+            start_seconds = max(start_seconds, self._end)
+            self._advance(alignment, start, start_seconds)
+            self._advance(alignment, end, max(start_seconds, word_end_seconds))
+        self._advance(alignment, aligned.position, max(end_seconds, self._end))
         return alignment
 
-    def normalized(self, heard: Progress, until: float) -> Alignment:
+    def align_normalized(self, aligned: AlignedWords, end_seconds: float) -> Alignment:
         """The words as they were read, with the spaces after them."""
         alignment = Alignment()
-        ends = [*(timed.start for timed in heard.words[1:]), until]
-        for timed, end in zip(heard.words, ends, strict=False):
+        ends = [*(timed.start for timed in aligned.words[1:]), end_seconds]
+        for timed, end in zip(aligned.words, ends, strict=False):
             alignment.add(timed.word.spoken, timed.start, timed.end)
             alignment.add(timed.word.tail, timed.end, max(timed.end, end))
         return alignment
 
-    def rest(self, until: float) -> Alignment:
-        """The caller's characters that are left, up to the end of the sound."""
-        return self.original(Progress((), self._told + len(self._untold)), until)
+    def align_rest(self, end_seconds: float) -> Alignment:
+        """The caller's characters that are left, up to the end of the speech."""
+        return self.align_original(AlignedWords((), self._position + len(self._pending)), end_seconds)
 
-    def _tell(self, alignment: Alignment, position: int, ends: float) -> None:
-        """Tells the characters up to a position, from where the last one ended."""
-        count = position - self._told
+    def _advance(self, alignment: Alignment, position: int, end_seconds: float) -> None:
+        """Gives the characters up to a position the time from where the last one ended."""
+        count = position - self._position
         if count > 0:
-            alignment.add(self._untold[:count], self._until, ends)
-            self._untold = self._untold[count:]
-            self._told, self._until = position, ends
+            alignment.add(self._pending[:count], self._end, end_seconds)
+            self._pending = self._pending[count:]
+            self._position, self._end = position, end_seconds
 
 
-def _stretches(words: Iterable[TimedWord]) -> list[tuple[int, int, float, float]]:
-    """The stretches of text that words stand for, with their times; words for the same characters are one."""
-    stretches: list[tuple[int, int, float, float]] = []
+def _spans(words: Iterable[TimedWord]) -> list[tuple[int, int, float, float]]:
+    """The spans of text that words stand for, with their times; words for the same characters share one."""
+    spans: list[tuple[int, int, float, float]] = []
     for timed in words:
         word = timed.word
-        if stretches and word.start < stretches[-1][1]:
-            start, end, begins, _ = stretches[-1]
-            stretches[-1] = (start, max(end, word.end), begins, timed.end)
+        if spans and word.start < spans[-1][1]:
+            start, end, start_seconds, _ = spans[-1]
+            spans[-1] = (start, max(end, word.end), start_seconds, timed.end)
         else:
-            stretches.append((word.start, word.end, timed.start, timed.end))
-    return stretches
+            spans.append((word.start, word.end, timed.start, timed.end))
+    return spans

@@ -66,7 +66,7 @@ class Running:
             yield Caller(socket)
 
     def sockets(self) -> int:
-        return len(self.server._realtime)
+        return len(self.server._connections)
 
 
 @dataclass

@@ -1,11 +1,9 @@
-"""Text in as it is written, speech out as it is made: the two WebSocket protocols.
+"""The two WebSocket protocols: text in as it is written, audio out as it is made.
 
-    api/realtime.py ──▶ session.py          how a socket begins, reads and ends
-                          ├ stream_input.py        one text on a socket
-                          └ multi_stream_input.py  several, each with an id
-                        context.py          one text: takes it in, sends its speech
-                        messages.py, frames.py     what clients send, and get
-                        sockets.py          who is connected
-
-A text that is written bit by bit is spoken by `speech.Dictation`, in the scheduler's thread.
+routes.py       the paths, and what is checked before a socket is accepted
+session.py      what both protocols share: authentication, reading, closing
+protocols.py    stream-input (one text) and multi-stream-input (several texts, each with an id)
+context.py      one text: takes its pieces, sends its audio
+messages.py     what clients send, and what they get
+connections.py  which sockets are open, and how they end at shutdown
 """

@@ -1,4 +1,4 @@
-"""Who is connected: so many at most, and each is told when the server shuts down."""
+"""The open sockets: at most so many, and each is drained when the server shuts down."""
 
 import asyncio
 from collections.abc import Iterator
@@ -8,29 +8,29 @@ from typing import Protocol
 from svc.errors import ShuttingDown, TooManySockets
 
 
-class Leaver(Protocol):
-    def leave(self) -> None:
-        """Finish what was promised, and go."""
+class Drainable(Protocol):
+    def drain(self) -> None:
+        """Finish what was flushed, then end."""
 
 
 class Connections:
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._connected: set[Leaver] = set()
+        self._connected: set[Drainable] = set()
         self._closing = False
         self._empty = asyncio.Event()
 
     def __len__(self) -> int:
         return len(self._connected)
 
-    def require_place(self) -> None:
+    def require_capacity(self) -> None:
         if self._closing:
             raise ShuttingDown
         if len(self._connected) >= self._limit:
             raise TooManySockets(self._limit)
 
     @contextmanager
-    def connected(self, session: Leaver) -> Iterator[None]:
+    def register(self, session: Drainable) -> Iterator[None]:
         self._connected.add(session)
         self._empty.clear()
         try:
@@ -41,13 +41,13 @@ class Connections:
                 self._empty.set()
 
     async def close(self, seconds: float) -> None:
-        """Lets nobody in any more, and gives everybody so much time to finish."""
+        """Refuses new sockets, and gives the open ones so many seconds to finish."""
         self._closing = True
         for session in tuple(self._connected):
-            session.leave()
+            session.drain()
         if self._connected:
             try:
                 async with asyncio.timeout(seconds):
                     await self._empty.wait()
             except TimeoutError:
-                pass  # whoever is left is cut off by the server
+                pass  # the server cuts off those that are left

@@ -1,4 +1,4 @@
-"""One text on a socket: takes it in as it is written, and sends its speech."""
+"""One text on a socket: takes its pieces as they are written, and sends the audio."""
 
 import asyncio
 from collections import deque
@@ -6,15 +6,16 @@ from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
 
-from svc.api.realtime.server_messages import ServerMessages
+from svc.api.realtime.messages import ServerMessages
 from svc.errors import TextTooLong
-from svc.synthesis.pipeline import Parts, StreamingSynthesis, playback_clock
-from svc.synthesis.scheduler import Scheduler
+from svc.synthesis.request import Parts
+from svc.synthesis.scheduler import Scheduler, audio_clock
+from svc.synthesis.streaming import StreamingSynthesis
 
 
 @dataclass(slots=True)
 class _Piece:
-    """Text that waits for its turn."""
+    """Text that waits to be spoken."""
 
     text: str = ""
     complete: bool = False
@@ -24,31 +25,31 @@ class _Piece:
 
 
 class Context:
-    """Text is accepted at any time; `run` speaks it, piece after piece, as fast as the client takes the sound."""
+    """Accepts text at any time; `run` speaks it, piece after piece, as fast as the client reads the audio."""
 
     def __init__(
         self,
-        start_streaming: StreamingSynthesis,
+        synthesis: StreamingSynthesis,
         scheduler: Scheduler,
-        frames: ServerMessages,
+        messages: ServerMessages,
         send: Callable[[str], Awaitable[None]],
         max_characters: int,
     ) -> None:
-        self._dictation = start_streaming
+        self._synthesis = synthesis
         self._scheduler = scheduler
         self._send = send
-        self._listener = playback_clock()
+        self._clock = audio_clock()
         self._max_characters = max_characters
-        self.frames = frames
+        self.messages = messages
         self._waiting: deque[_Piece] = deque()
         self._current: _Piece | None = None
-        self._speaking: asyncio.Task[None] | None = None
+        self._sending: asyncio.Task[None] | None = None
         self._changed = asyncio.Event()
         self._closed = False
 
     @property
     def busy(self) -> bool:
-        """Whether there is something to say."""
+        """Whether there is text to speak."""
         return self._current is not None or bool(self._waiting)
 
     def write(self, text: str, complete: bool = False) -> None:
@@ -65,7 +66,7 @@ class Context:
         self._changed.set()
 
     def flush(self) -> None:
-        """Everything up to here is to be spoken now."""
+        """Makes everything up to here be spoken now."""
         if self._closed:
             return
         if not self._waiting:
@@ -77,29 +78,31 @@ class Context:
         """Finishes what was flushed, and drops the rest at once."""
         while self._waiting and not self._waiting[-1].flushed:
             self._waiting.pop()
-        if self._speaking and self._current and not self._waiting and not self._current.flushed:
-            self._speaking.cancel()
+        if self._sending and self._current and not self._waiting and not self._current.flushed:
+            self._sending.cancel()
         self._closed = True
         self._changed.set()
 
     def cancel(self) -> None:
         """Drops everything at once, also what was flushed."""
         self._waiting.clear()
-        if self._speaking:
-            self._speaking.cancel()
+        if self._sending:
+            self._sending.cancel()
         self._closed = True
         self._changed.set()
 
     async def run(self) -> None:
-        """Speaks until the context is closed, and says so."""
-        cut_off = False
-        while not cut_off and (piece := await self._next()):
+        """Speaks until the context is closed, then sends the last message."""
+        cancelled = False
+        while not cancelled and (piece := await self._next()):
             self._current = piece
-            cut_off = not await self._spoken(self._dictation.say(piece.text, piece.complete, piece.flushed))
+            cancelled = not await self._send_cancellable(
+                self._synthesis.feed(piece.text, piece.complete, piece.flushed)
+            )
             self._current = None
-        if not cut_off:
-            await self._speak(self._dictation.end())
-        await self._send(self.frames.final())
+        if not cancelled:
+            await self._send_audio(self._synthesis.finish())
+        await self._send(self.messages.final())
 
     async def _next(self) -> _Piece | None:
         while not self._waiting and not self._closed:
@@ -107,22 +110,22 @@ class Context:
             await self._changed.wait()
         return self._waiting.popleft() if self._waiting else None
 
-    async def _spoken(self, parts: Parts) -> bool:
-        """Speaks in a task of its own, which `close` can cut off; tells whether it came to the end."""
-        self._speaking = asyncio.create_task(self._speak(parts))
+    async def _send_cancellable(self, parts: Parts) -> bool:
+        """Sends in a task of its own, which `close` can cancel; returns whether it came to the end."""
+        self._sending = asyncio.create_task(self._send_audio(parts))
         try:
-            await asyncio.wait({self._speaking})
+            await asyncio.wait({self._sending})
         except asyncio.CancelledError:
-            self._speaking.cancel()
-            await asyncio.wait({self._speaking})
+            self._sending.cancel()
+            await asyncio.wait({self._sending})
             raise
-        if self._speaking.cancelled():
+        if self._sending.cancelled():
             return False
-        self._speaking.result()
+        self._sending.result()
         return True
 
-    async def _speak(self, parts: Parts) -> None:
-        async with aclosing(self._scheduler.run(parts, self._listener)) as made:
+    async def _send_audio(self, parts: Parts) -> None:
+        async with aclosing(self._scheduler.run(parts, self._clock)) as made:
             async for part in made:
-                for frame in self.frames.audio(part):
-                    await self._send(frame)
+                for message in self.messages.audio(part):
+                    await self._send(message)

@@ -1,37 +1,44 @@
-"""What clients send over a socket. Tolerant: what is unknown is ignored, null is absent."""
+"""What clients send over a socket, and what they get.
 
+Incoming messages are read tolerantly: unknown fields are ignored, null counts as absent.
+"""
+
+import base64
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, ValidationError
 
 from svc.api.schemas import Slider, Text, VoiceSettingsBody
-from svc.errors import BinaryMessage, InvalidMessage, MessageTooLarge
+from svc.errors import BinaryMessage, InvalidMessage, MessageTooLarge, SvcError
+from svc.synthesis.alignment import Alignment
+from svc.synthesis.request import AudioPart
 
-# Far more than anybody can say at once; the server takes larger frames only to be able to tell why it refuses them.
-LONGEST_MESSAGE = 1_000_000
+# The server reads larger frames than this only to be able to say why it refuses them.
+MAX_MESSAGE_CHARACTERS = 1_000_000
 
-# How many characters make a piece of a long sentence: soon the first words, then ever longer stretches.
-SCHEDULE = (25, 100, 160, 250, 290)
-_SHORTEST_PIECE, _LONGEST_PIECE = 5, 500
-_LONGEST_SCHEDULE = 100
-_LONGEST_ID = 200
+# After how many characters a long sentence is spoken although it goes on: early at first, then in longer pieces.
+DEFAULT_SCHEDULE = (25, 100, 160, 250, 290)
+_MIN_PIECE, _MAX_PIECE = 5, 500
+_MAX_SCHEDULE = 100
+_MAX_ID = 200
 
 
 class GenerationConfig(BaseModel):
-    chunk_length_schedule: list[Slider] | None = Field(None, max_length=_LONGEST_SCHEDULE)
+    chunk_length_schedule: list[Slider] | None = Field(None, max_length=_MAX_SCHEDULE)
 
 
-def _absent_is_false(value: object) -> object:
+def _default_to_false(value: object) -> object:
     return value if value is not None else False
 
 
-Flag = Annotated[bool, BeforeValidator(_absent_is_false)]
+Flag = Annotated[bool, BeforeValidator(_default_to_false)]
 
 
 class Message(BaseModel):
-    """One message of either protocol."""
+    """A client's message in either protocol."""
 
     text: Text | None = None
     flush: Flag = False
@@ -39,25 +46,23 @@ class Message(BaseModel):
     generation_config: GenerationConfig | None = Field(
         None, validation_alias=AliasChoices("generation_config", "generator_config")
     )
-    context_id: Text | None = Field(
-        None, max_length=_LONGEST_ID, validation_alias=AliasChoices("context_id", "contextId")
-    )
+    context_id: Text | None = Field(None, max_length=_MAX_ID, validation_alias=AliasChoices("context_id", "contextId"))
     close_context: Flag = False
     close_socket: Flag = False
 
     def schedule(self) -> tuple[int, ...]:
-        """After how many characters each piece of a long sentence may be spoken."""
+        """The client's `chunk_length_schedule`, within bounds, or the default."""
         given = (self.generation_config and self.generation_config.chunk_length_schedule) or []
-        lengths = [int(min(max(length, _SHORTEST_PIECE), _LONGEST_PIECE)) for length in given if length is not None]
-        return tuple(lengths) or SCHEDULE
+        lengths = [int(min(max(length, _MIN_PIECE), _MAX_PIECE)) for length in given if length is not None]
+        return tuple(lengths) or DEFAULT_SCHEDULE
 
 
 def decode(raw: str | bytes) -> Mapping[str, Any]:
     """The JSON object of a message."""
     if isinstance(raw, bytes):
         raise BinaryMessage
-    if len(raw) > LONGEST_MESSAGE:
-        raise MessageTooLarge(LONGEST_MESSAGE)
+    if len(raw) > MAX_MESSAGE_CHARACTERS:
+        raise MessageTooLarge(MAX_MESSAGE_CHARACTERS)
     try:
         message = json.loads(raw)
     except (ValueError, RecursionError) as error:
@@ -74,3 +79,57 @@ def parse(message: Mapping[str, Any]) -> Message:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
         raise InvalidMessage(f"{place}: {first['msg']}") from error
+
+
+# Some clients drop a socket that sends more than a mebibyte at once.
+_MAX_AUDIO_BYTES = 60_000
+
+
+@dataclass(frozen=True, slots=True)
+class ServerMessages:
+    """Writes the messages of one text."""
+
+    context_id: str | None = None
+    sync_alignment: bool = False
+    """Whether times count from the start of the text; otherwise from the start of each message."""
+
+    def audio(self, part: AudioPart) -> Iterator[str]:
+        start = (
+            0.0 if self.sync_alignment else min([*part.alignment.starts[:1], *part.normalized.starts[:1]], default=0)
+        )
+        for piece in part.split(_MAX_AUDIO_BYTES):
+            yield self._message(
+                audio=base64.b64encode(piece.audio).decode(),
+                isFinal=None,
+                normalizedAlignment=_alignment_to_json(piece.normalized, start),
+                alignment=_alignment_to_json(piece.alignment, start),
+            )
+
+    def final(self) -> str:
+        """The last message. Its audio is null, because some clients look at that field first and at no other."""
+        both = {} if self.context_id is None else {"is_final": True}
+        return self._message(audio=None, isFinal=True, normalizedAlignment=None, alignment=None, **both)
+
+    def error(self, error: SvcError) -> str:
+        return self._message(audio=None, message=error.message, error=error.status, code=error.close_code)
+
+    def _message(self, **fields: Any) -> str:
+        if self.context_id is not None:
+            fields |= {"contextId": self.context_id, "context_id": self.context_id}
+        return json.dumps(fields)
+
+
+def _alignment_to_json(alignment: Alignment, start: float) -> dict[str, Any] | None:
+    if not alignment.characters:
+        return None
+    starts = [_to_milliseconds(time - start) for time in alignment.starts]
+    ends = [_to_milliseconds(time - start) for time in alignment.ends]
+    return {
+        "chars": alignment.characters,
+        "charStartTimesMs": starts,
+        "charDurationsMs": [end - start for start, end in zip(starts, ends, strict=True)],
+    }
+
+
+def _to_milliseconds(seconds: float) -> int:
+    return max(0, round(seconds * 1000))

@@ -1,0 +1,25 @@
+"""`GET /metrics`: figures for Prometheus."""
+
+from fastapi import APIRouter
+from fastapi.responses import PlainTextResponse
+
+from svc.api.health import describe_lag
+from svc.synthesis.scheduler import Scheduler
+from svc.voices.custom_voices import CustomVoices
+from svc.voices.sync import VoiceSync
+
+
+def router(scheduler: Scheduler, custom_voices: CustomVoices, voice_sync: VoiceSync | None) -> APIRouter:
+    router = APIRouter(tags=["operations"])
+
+    @router.get("/metrics", response_class=PlainTextResponse)
+    async def metrics() -> str:
+        """Figures in the text format of Prometheus. Needs a key, when there are keys."""
+        figures: dict[str, float | None] = {"streams": scheduler.streams, "custom_voices": len(custom_voices)}
+        if voice_sync:
+            figures |= {f"voice_mirror_{name}": value for name, value in describe_lag(voice_sync).items()}
+        return "".join(
+            f"# TYPE svc_{name} gauge\nsvc_{name} {value}\n" for name, value in figures.items() if value is not None
+        )
+
+    return router

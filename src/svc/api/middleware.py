@@ -1,0 +1,166 @@
+"""What every request passes through: its id, its origin, and the limits of its body."""
+
+import asyncio
+import re
+from uuid import uuid4
+
+from fastapi import Request
+from starlette.datastructures import MutableHeaders
+from starlette.middleware.cors import CORSMiddleware
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from svc.api.errors import render_error
+from svc.errors import BodyTimeout, BodyTooLarge, UnsupportedMediaType
+
+# The second one is the refusal of a WebSocket.
+_RESPONSE_STARTS = ("http.response.start", "websocket.http.response.start")
+
+_EXPOSED_HEADERS = [
+    "request-id",
+    "x-request-id",
+    "x-trace-id",
+    "character-cost",
+    "history-item-id",
+    "x-svc-voice",
+    "x-svc-model",
+]
+_LOOPBACK_ORIGIN = r"https?://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?"
+
+# Paths that take recordings, which are larger than any other body.
+_UPLOAD_PATHS = re.compile(r"/voices|/v1/voices/add|/v1/voices/[^/]+/edit")
+
+
+class RequestId:
+    """Gives every request an id and sends it in the headers that clients look for; error logs name it."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        request_id = uuid4().hex
+        scope.setdefault("state", {})["request_id"] = request_id
+
+        async def send_with_id(message: Message) -> None:
+            if message["type"] in _RESPONSE_STARTS:
+                headers = MutableHeaders(scope=message)
+                headers["request-id"] = headers["x-request-id"] = headers["x-trace-id"] = request_id
+            await send(message)
+
+        await self._app(scope, receive, send_with_id)
+
+
+class AllowedOrigins:
+    """Which web pages may call the service from a browser.
+
+    An open service trusts whoever reaches it, so by default only pages on this machine may.
+    """
+
+    def __init__(self, chosen: list[str], open_to_everyone: bool) -> None:
+        self.listed = chosen or ([] if open_to_everyone else ["*"])
+        self.pattern = None if self.listed else _LOOPBACK_ORIGIN
+
+    def allow(self, origin: str | None) -> bool:
+        """Whether a page of this origin may open a WebSocket; browsers leave that decision to the server."""
+        if origin is None or "*" in self.listed or origin in self.listed:
+            return True
+        return bool(self.pattern and re.fullmatch(self.pattern, origin))
+
+
+class Cors(CORSMiddleware):
+    def __init__(self, app: ASGIApp, origins: AllowedOrigins) -> None:
+        super().__init__(
+            app,
+            allow_origins=origins.listed,
+            allow_origin_regex=origins.pattern,
+            allow_methods=["GET", "POST", "DELETE"],
+            allow_headers=["*"],
+            expose_headers=_EXPOSED_HEADERS,
+            max_age=600,
+        )
+
+
+def require_json(request: Request) -> None:
+    """Refuses a body that says it is something else; one that says nothing is taken for JSON."""
+    content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if content_type and content_type != "application/json" and not content_type.endswith("+json"):
+        raise UnsupportedMediaType(content_type)
+
+
+class BodyLimits:
+    """Reads a body whole before any handler runs, within limits of size and time.
+
+    Recordings are counted as they pass and not held here: the form parser puts them on disk.
+    """
+
+    def __init__(self, app: ASGIApp, max_bytes: int, max_seconds: float, max_clip_bytes: int) -> None:
+        self._app = app
+        self._max_bytes = max_bytes
+        self._max_seconds = max_seconds
+        self._max_clip_bytes = max_clip_bytes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        if scope["method"] == "POST" and _UPLOAD_PATHS.fullmatch(scope["path"]):
+            await self._app(scope, self._limit_upload(receive), send)
+            return
+        try:
+            async with asyncio.timeout(self._max_seconds):
+                body = await self._read_body(receive)
+        except TimeoutError:
+            await render_error(BodyTimeout(self._max_seconds))(scope, receive, send)
+        except BodyTooLarge as error:
+            await render_error(error)(scope, receive, send)
+        else:
+            await self._app(scope, _replay(body, receive), send)
+
+    def _limit_upload(self, receive: Receive) -> Receive:
+        """The same messages; raises when they are too many, or slower than the rate that any body has to keep."""
+        seconds = self._max_seconds * max(1.0, self._max_clip_bytes / self._max_bytes)
+        deadline = asyncio.get_running_loop().time() + seconds
+        size = 0
+        complete = False
+
+        async def receive_within_limits() -> Message:
+            nonlocal size, complete
+            if complete:  # what follows is the client's disconnect, which may take any time
+                return await receive()
+            try:
+                async with asyncio.timeout_at(deadline):
+                    message = await receive()
+            except TimeoutError:
+                raise BodyTimeout(seconds) from None
+            size += len(message.get("body", b""))
+            if size > self._max_clip_bytes:
+                raise BodyTooLarge(self._max_clip_bytes, "SVC_MAX_CLIP_BYTES")
+            complete = not message.get("more_body", False)
+            return message
+
+        return receive_within_limits
+
+    async def _read_body(self, receive: Receive) -> Message:
+        """The whole body as one message; or the disconnect of a client that hangs up meanwhile."""
+        parts, size, more = [], 0, True
+        while more:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                return message
+            parts.append(message.get("body", b""))
+            size += len(parts[-1])
+            if size > self._max_bytes:
+                raise BodyTooLarge(self._max_bytes)
+            more = message.get("more_body", False)
+        return {"type": "http.request", "body": b"".join(parts), "more_body": False}
+
+
+def _replay(body: Message, receive: Receive) -> Receive:
+    pending = [body]
+
+    async def replay() -> Message:
+        return pending.pop() if pending else await receive()
+
+    return replay

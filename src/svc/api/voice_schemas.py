@@ -1,0 +1,147 @@
+"""A voice as clients of the imitated API know it."""
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from pydantic import BaseModel
+
+from svc.api.models import MODEL_ID
+from svc.api.previews import preview_url
+from svc.cloning.reference import Measured
+from svc.cloning.refinement_queue import RefinementQueue
+from svc.voices.catalogue import Voice
+from svc.voices.custom_voice import CustomVoice
+
+
+class VoiceSettingsShape(BaseModel):
+    """The sliders of a voice."""
+
+    stability: float
+    similarity_boost: float
+    style: float
+    use_speaker_boost: bool
+    speed: float
+
+
+class VerifiedLanguage(BaseModel):
+    language: str
+    model_id: str
+    accent: str
+    locale: str
+    preview_url: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CloningShape(Measured):
+    """How a cloned voice was made: what was measured at the time, and what has become of it since."""
+
+    similarity: float
+    nearest_built_in_voice: str
+    nearest_built_in_similarity: float
+    warnings: list[str]
+    consent: bool
+    has_reference: bool
+    revision: int
+    refined: bool
+    refinement_progress: float | None
+    """From 0 to 1 while the voice is being refined."""
+
+    @classmethod
+    def describe(cls, voice: CustomVoice, refinement_progress: float | None) -> "CloningShape":
+        report = voice.report
+        return cls(
+            **asdict(report.measured),
+            similarity=report.similarity,
+            nearest_built_in_voice=report.nearest,
+            nearest_built_in_similarity=report.nearest_similarity,
+            warnings=list(report.warnings),
+            consent=voice.consent,
+            has_reference=voice.reference is not None,
+            revision=voice.revision,
+            refined=report.refined,
+            refinement_progress=refinement_progress,
+        )
+
+
+class VoiceShape(BaseModel):
+    """A voice as clients of the imitated API know it."""
+
+    voice_id: str
+    name: str
+    category: str
+    description: str
+    labels: dict[str, str]
+    preview_url: str
+    settings: VoiceSettingsShape | None = None
+    samples: list[Any] = []
+    available_for_tiers: list[str] = []
+    high_quality_base_model_ids: list[str] = [MODEL_ID]
+    verified_languages: list[VerifiedLanguage]
+    fine_tuning: None = None
+    sharing: None = None
+    voice_verification: None = None
+    permission_on_resource: None = None
+    is_owner: bool = False
+    is_legacy: bool = False
+    is_mixed: bool = False
+    created_at_unix: int | None = None
+    cloning: CloningShape | None = None
+
+
+class VoiceList(BaseModel):
+    voices: list[VoiceShape]
+
+
+class VoicePage(VoiceList):
+    has_more: bool
+    total_count: int
+    next_page_token: str | None
+
+
+class Done(BaseModel):
+    status: Literal["ok"] = "ok"
+
+
+def describe_voice(
+    voice: Voice, base_url: str, settings: VoiceSettingsShape | None, refinement_queue: RefinementQueue
+) -> VoiceShape:
+    language = voice.language.value.split("-")[0]
+    url = preview_url(voice, base_url)
+    common = {
+        "voice_id": voice.voice_id,
+        "name": voice.name,
+        "preview_url": url,
+        "settings": settings,
+        "verified_languages": [
+            VerifiedLanguage(
+                language=language,
+                model_id=MODEL_ID,
+                accent=voice.accent,
+                locale=voice.language.locale,
+                preview_url=url,
+            )
+        ],
+    }
+    if voice.custom:
+        return VoiceShape(
+            **common,
+            category="cloned",
+            description=voice.custom.description,
+            labels={"language": language, **voice.custom.labels},
+            is_owner=True,
+            created_at_unix=voice.custom.created_at,
+            cloning=CloningShape.describe(voice.custom, refinement_queue.progress(voice.custom)),
+        )
+    return VoiceShape(
+        **common,
+        category="premade",
+        description=f"A {voice.gender} voice, {voice.accent}.",
+        labels={
+            "accent": voice.accent,
+            "gender": voice.gender,
+            "language": language,
+            "age": "middle_aged",
+            "description": "natural",
+            "use_case": "conversational",
+        },
+    )

@@ -1,0 +1,61 @@
+"""What goes into synthesis, and what comes out of it."""
+
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from svc.engine.protocol import Samples
+from svc.synthesis.alignment import AlignedWords, Alignment
+from svc.text.language import Language
+from svc.voices.catalogue import Voice
+from svc.voices.settings import VoiceSettings
+
+
+@dataclass(frozen=True, slots=True)
+class SynthesisRequest:
+    """A text, who speaks it, and how. `previous_text` and `next_text` shape the melody and are not heard."""
+
+    text: str
+    voice: Voice
+    settings: VoiceSettings = field(default_factory=VoiceSettings)
+    language: Language | None = None
+    """The language to read in; None recognises it sentence by sentence."""
+    seed: int | None = None
+    previous_text: str = ""
+    next_text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SpeechChunk:
+    """A piece of speech as samples, the words in it, and the seconds of speech up to its end."""
+
+    samples: Samples
+    aligned: AlignedWords
+    end_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class AudioPart:
+    """Encoded audio and the characters heard in it: the caller's own, and the normalised ones that were read."""
+
+    audio: bytes = b""
+    alignment: Alignment = field(default_factory=Alignment)
+    normalized: Alignment = field(default_factory=Alignment)
+    seconds: float = 0.0
+
+    @classmethod
+    def join(cls, parts: Sequence["AudioPart"]) -> "AudioPart":
+        return cls(
+            b"".join(part.audio for part in parts),
+            Alignment.join(part.alignment for part in parts),
+            Alignment.join(part.normalized for part in parts),
+            sum(part.seconds for part in parts),
+        )
+
+    def split(self, max_bytes: int) -> Iterator["AudioPart"]:
+        """The same in pieces of at most `max_bytes` of audio; the first one carries all characters."""
+        yield replace(self, audio=self.audio[:max_bytes])
+        for start in range(max_bytes, len(self.audio), max_bytes):
+            yield AudioPart(self.audio[start : start + max_bytes])
+
+
+Parts = Generator[AudioPart]
