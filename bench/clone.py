@@ -25,23 +25,17 @@ from bench.sentences import Sentence
 from bench.studio import Studio
 from bench.worker import Worker
 from svc.audio import decode, equalizer
-from svc.cloning import refinement as refinement_worker
-from svc.cloning.built_in_embeddings import BuiltInEmbeddings
-from svc.cloning.directions import Directions
-from svc.cloning.search import Search
-from svc.cloning.speaker_encoder import OnnxSpeakerEncoder, SpeakerEmbedding
+from svc.cloning.speaker_encoder import BuiltInEmbeddings, OnnxSpeakerEncoder, SpeakerEmbedding
 from svc.engine.protocol import Samples
 from svc.synthesis.request import SynthesisRequest
 from svc.text.language import Language
-from svc.voices.catalogue import Voice, built_in
+from svc.voices.built_in import PREVIEW_TEXTS
+from svc.voices.catalogue import Voice
 from svc.voices.parameters import VoiceParameters
-from svc.voices.preview_texts import INTRODUCTIONS
 
 _LANGUAGES = {"es": Language.SPANISH, "fr": Language.FRENCH, "pt-br": Language.PORTUGUESE_BR}
 _BARS = ("≥ 0.50", "≥ 0.77", "≥ 70 %", "≥ 4.4", "≤ 2 %")
-_REFINED_BARS = ("≥ 0.65", "≥ 0.82", "≥ 90 %", "≥ 4.5", "≤ 1 %")
 _TEXT_LENGTH = range(60, 110)  # letters: long enough to tell a voice by
-_REFINED = "refined clone"
 _NETWORKS = {"speaker": "ERes2Net", "resemblyzer": "Resemblyzer"}
 _SENSES = (*_NETWORKS, "mos", "words")
 
@@ -52,8 +46,7 @@ def main(
     speakers: Annotated[Path, typer.Option(envvar="SPEAKERS_HOME", help="Recordings, with an index.tsv.")],
     texts: Annotated[int, typer.Option(help="Sentences that every clone says.")] = 2,
     limit: Annotated[int | None, typer.Option(help="Only the first so many speakers.")] = None,
-    every: Annotated[int, typer.Option(help="Refinement and languages: only every so many speakers.")] = 4,
-    refine: Annotated[bool, typer.Option(help="Measure refined clones too: a minute more for each.")] = False,
+    every: Annotated[int, typer.Option(help="Languages: only every so many speakers.")] = 4,
     eval_home: options.EvalHome = options.EVAL_HOME,
     keep: options.Keep = None,
     output: options.Output = None,
@@ -76,8 +69,6 @@ def main(
             for name, damage in DAMAGES.items():
                 session.spoil(name, person, damage, said)
             if number % every == 0:
-                if refine:
-                    session.say(_REFINED, person, session.refined(person, voice), said)
                 for name, language in _LANGUAGES.items():
                     session.say(name, person, session.clone(person, language=language), abroad[name])
     report = _report(session, len(people))
@@ -97,8 +88,6 @@ class _Session:
     """Their other recordings, as each network hears them; [recordings, dimensions]"""
     likeness: BuiltInEmbeddings = field(default_factory=BuiltInEmbeddings.load)
     clone_seconds: list[float] = field(default_factory=list)
-    improved: list[str] = field(default_factory=list)
-    """Whose refined clones took the place of the first ones."""
     refused: list[str] = field(default_factory=list)
     """Damaged recordings that the server would not take."""
 
@@ -113,28 +102,7 @@ class _Session:
         parameters = self._tuned(heard.parameters, heard, language)
         if damage is None and language is Language.ENGLISH_US:
             self.clone_seconds.append(time.perf_counter() - began)
-        return self.studio.voices.sketch(parameters, language)
-
-    def refined(self, person: Speaker, clone: Voice) -> Voice:
-        """The clone as the server refines it, or as it was if that is no better."""
-        assert clone.parameters
-        heard, language = self._person(person), clone.language
-        old, directions, search = clone.parameters, Directions(), Search.start()
-
-        def likeness(parameters: VoiceParameters, text: str) -> float:
-            spoken = self.encoder.encode(self._spoken(parameters, text, language), self.studio.sample_rate)
-            return self.encoder.similarity(spoken.embedding, heard.embedding)
-
-        while not search.done:
-            text = refinement_worker.tried(search.generation)
-            search = search.after([likeness(directions.moved(old, trial), text) for trial in search.trials()])
-        new = self._tuned(directions.moved(old, search.centre), heard, language)
-        judged_by = (INTRODUCTIONS[language], refinement_worker.JUDGED_BY)
-        before, after = ([likeness(each, text) for text in judged_by] for each in (old, new))
-        if not refinement_worker.better(after, before):
-            return clone
-        self.improved.append(person.name)
-        return self.studio.voices.sketch(new, language)
+        return self.studio.voices.build(parameters, language)
 
     def _person(self, person: Speaker, damage: Damage | None = None) -> SpeakerEmbedding:
         return self.encoder.encode(references.prepared(person.reference, damage), decode.RATE)
@@ -143,21 +111,21 @@ class _Session:
         """In the colour of the person."""
         plain = replace(parameters, equalizer_gains=equalizer.FLAT)
         spoken = self.encoder.spectral_envelope(
-            self._spoken(plain, INTRODUCTIONS[language], language), self.studio.sample_rate
+            self._spoken(plain, PREVIEW_TEXTS[language], language), self.studio.sample_rate
         )
         return replace(plain, equalizer_gains=equalizer.matching_gains(person.spectral_envelope, spoken))
 
     def _spoken(self, parameters: VoiceParameters, text: str, language: Language) -> Samples:
-        sketch = self.studio.voices.sketch(parameters, language)
+        sketch = self.studio.voices.build(parameters, language)
         return self.studio.speak(SynthesisRequest(text, sketch, language=language))
 
     def nearest(self, person: Speaker) -> Voice:
         """The built-in voice that the server would name, by the same ear."""
-        return self.studio.voices.find(self.likeness.nearest(self.encoder, self._person(person).embedding)[0])
+        return self.studio.voices.find(self.likeness.find_nearest(self.encoder, self._person(person).embedding)[0])
 
     def natives(self, condition: str, language: Language, said: list[Sentence]) -> None:
         """What is understood of the built-in voices of a language, whose pronunciation clones take over."""
-        for voice in built_in():
+        for voice in self.studio.voices:
             if voice.language is language:
                 figures = _counted(voice.key, self._heard(condition, voice.key, voice, said))
                 self.rows.setdefault(f"built-in {condition}", []).append(figures)
@@ -219,23 +187,17 @@ def _report(session: _Session, count: int) -> Report:
         figures={
             "people": session.rows,
             "clone_seconds": session.clone_seconds,
-            "improved": session.improved,
             "refused": session.refused,
         },
     )
-    clones, peers, refined = session.rows["clone"], session.rows["nearest built-in voice"], session.rows.get(_REFINED)
-    voices = [("clone", clones, _BARS), ("nearest built-in voice", peers, _BARS)]
-    if refined:
-        people = {row["name"] for row in refined}
-        first = [row for row in clones if row["name"] in people]
-        voices += [(_REFINED, refined, _REFINED_BARS), ("the same before", first, _BARS)]
-    for who, rows, bars in voices:
+    clones, peers = session.rows["clone"], session.rows["nearest built-in voice"]
+    for who, rows in (("clone", clones), ("nearest built-in voice", peers)):
         report.rows += [
-            _row("ERes2Net", who, rows, "speaker", bars[0]),
-            _row("Resemblyzer", who, rows, "resemblyzer", bars[1]),
-            _share("identified (Resemblyzer)", who, rows, "resemblyzer_identified", bars[2]),
-            _row("DistillMOS", who, rows, "mos", bars[3]),
-            _errors(who, rows, bars[4]),
+            _row("ERes2Net", who, rows, "speaker", _BARS[0]),
+            _row("Resemblyzer", who, rows, "resemblyzer", _BARS[1]),
+            _share("identified (Resemblyzer)", who, rows, "resemblyzer_identified", _BARS[2]),
+            _row("DistillMOS", who, rows, "mos", _BARS[3]),
+            _errors(who, rows, _BARS[4]),
         ]
     for condition in DAMAGES:
         rows = session.rows[condition]
@@ -259,11 +221,6 @@ def _report(session: _Session, count: int) -> Report:
     if session.refused:
         report.notes.append(
             f"With less than three seconds of speech in them the server refuses these: {', '.join(session.refused)}."
-        )
-    if refined:
-        report.notes.append(
-            f"{len(session.improved)} of {len(refined)} refined clones were found better, by the encoder; the others "
-            "are the first ones."
         )
     return report
 

@@ -16,7 +16,7 @@ from svc.audio.decode import RATE
 from svc.cloning.speaker_encoder import OnnxSpeakerEncoder
 from svc.text.g2p import Phonemizer
 from svc.text.language import Language
-from svc.voices.catalogue import built_in
+from svc.voices.built_in import load_built_in_voices
 from svc.voices.parameters import VoiceParameters
 
 SENTENCES, OTHER_LANGUAGES = "heldout.tsv", "heldout_languages.tsv"  # what training never saw, in training/
@@ -88,7 +88,7 @@ class _Clip:
         """That of the voice, or of the first in a mixture."""
         if self.cloned:
             return Language.ENGLISH_US
-        return next(voice.language for voice in built_in() if voice.key == self.voice.split("+")[0])
+        return next(voice.language for voice in load_built_in_voices() if voice.key == self.voice.split("+")[0])
 
 
 def _record(clips: list[_Clip], engine: str, teacher: Path) -> None:

@@ -21,7 +21,8 @@ from svc.engine.protocol import Chunk, StyleTable, Utterance
 from svc.settings import Settings
 from svc.text.g2p.vocabulary import VOCABULARY
 from svc.text.language import Language
-from svc.voices.catalogue import VoiceCatalogue, built_in
+from svc.voices.built_in import load_built_in_voices
+from svc.voices.catalogue import VoiceCatalogue
 from svc.voices.parameters import VoiceParameters
 
 TEACHER, TURBO, KOKORO = "Kokoro fp32", "svc-turbo", "SVC_ENGINE=kokoro"
@@ -80,7 +81,7 @@ def _utterance(phonemes: str, voice: str | dict[str, Any], styles: dict[str, Sty
     if isinstance(voice, str):
         return Utterance(phonemes, np.stack([styles[key] for key in voice.split("+")]).mean(axis=0))
     cloned = VoiceParameters.from_json(voice)
-    style = VoiceCatalogue(built_in()).sketch(cloned, Language.ENGLISH_US).style
+    style = VoiceCatalogue(load_built_in_voices()).build(cloned, Language.ENGLISH_US).style
     return Utterance(
         phonemes,
         style,
@@ -93,7 +94,7 @@ def _utterance(phonemes: str, voice: str | dict[str, Any], styles: dict[str, Sty
 def main() -> None:
     answers, sys.stdout = sys.stdout, sys.stderr
     engine = _ENGINES[sys.argv[1]](Path(sys.argv[2]))
-    styles = {voice.key: voice.style for voice in built_in()}
+    styles = {voice.key: voice.style for voice in load_built_in_voices()}
     for line in sys.stdin:
         print(json.dumps(_speak(engine, json.loads(line), styles)), file=answers, flush=True)
 

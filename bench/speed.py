@@ -16,7 +16,7 @@ from bench.report import Report
 from bench.worker import Worker
 from svc.engine import weights
 from svc.settings import Settings
-from svc.voices.catalogue import built_in
+from svc.voices.built_in import load_built_in_voices
 
 VOICE = "af_heart"
 SHORT = "The kettle is on, so sit down and tell me everything."
@@ -92,7 +92,7 @@ def peers(home: Path, scratch: Path) -> Worker:
     settings = Settings()
     model, voices = scratch / "kokoro.onnx", scratch / "voices.npz"
     model.write_bytes(weights.load(settings.model_dir, settings.model_hub, settings.cache_dir))
-    style = next(voice.style for voice in built_in() if voice.key == VOICE)
+    style = next(voice.style for voice in load_built_in_voices() if voice.key == VOICE)
     np.savez(voices, allow_pickle=False, **{VOICE: style[:, None, :]})
     return Worker(home / "venv/bin/python", "bench.peers", str(model), str(voices), VOICE)
 

@@ -14,8 +14,8 @@ from svc.cloning.speaker_encoder import NETWORK_SHA256, OnnxSpeakerEncoder
 from svc.settings import Settings
 from svc.synthesis.request import SynthesisRequest
 from svc.text.language import Language
-from svc.voices.catalogue import built_in
-from svc.voices.preview_texts import INTRODUCTIONS
+from svc.voices.built_in import PREVIEW_TEXTS, load_built_in_voices
+from svc.voices.catalogue import VoiceCatalogue
 
 TARGET = Path(__file__).parent.parent / "src/svc/data/voice-embeddings.npz"
 
@@ -24,9 +24,9 @@ def main() -> None:
     speech, encoder = create_pipeline(Settings()), OnnxSpeakerEncoder.load()
     speech.load()
     keys, embeddings = [], []
-    for voice in built_in():
+    for voice in VoiceCatalogue(load_built_in_voices()):
         # English by all of them, so that the language makes no difference; most can read it, and all have an accent.
-        request = SynthesisRequest(INTRODUCTIONS[Language.ENGLISH_US], voice, language=Language.ENGLISH_US)
+        request = SynthesisRequest(PREVIEW_TEXTS[Language.ENGLISH_US], voice, language=Language.ENGLISH_US)
         samples = np.concatenate([chunk.samples for chunk in speech.synthesize(request)])
         keys.append(voice.key)
         embeddings.append(encoder.encode(samples, speech.sample_rate).embedding.astype(np.float16))

@@ -31,11 +31,9 @@ from svc.auth.startup_warnings import warn_if_exposed
 from svc.auth.static_keys import StaticKeys
 from svc.auth.tokens import Tokens
 from svc.auth.verifier import Verifier
-from svc.cloning.built_in_embeddings import BuiltInEmbeddings
 from svc.cloning.cloner import VoiceCloner
-from svc.cloning.refinement import RefinementWorker
-from svc.cloning.refinement_queue import RefinementQueue
-from svc.cloning.speaker_embedding import SpeakerEncoder
+from svc.cloning.refinement import RefinementQueue, RefinementWorker
+from svc.cloning.speaker_encoder import BuiltInEmbeddings, OnnxSpeakerEncoder, SpeakerEncoder
 from svc.cloning.trial import LoadSpeakerEncoder, TrialSynthesis
 from svc.engine import weights
 from svc.engine.fake import FakeEngine
@@ -46,10 +44,10 @@ from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline
 from svc.synthesis.scheduler import Scheduler
 from svc.text.g2p import Phonemizer
-from svc.voices.catalogue import VoiceCatalogue, built_in
+from svc.voices.built_in import load_built_in_voices
+from svc.voices.catalogue import VoiceCatalogue
 from svc.voices.custom_voices import CustomVoices
-from svc.voices.pending_uploads import PendingUploads
-from svc.voices.settings_store import VoiceSettingsStore
+from svc.voices.settings import VoiceSettingsStore
 from svc.voices.store import VoiceStore
 from svc.web.docs_site import DocsSite, find_docs_folder
 
@@ -71,38 +69,37 @@ def create_engine(settings: Settings) -> Engine:
 
 def create_voices(settings: Settings) -> VoiceCatalogue:
     """The catalogue, with the voices that came with the model and those that were cloned."""
-    voices = VoiceCatalogue(built_in(), settings.default_voice, settings.strict_voices)
+    voices = VoiceCatalogue(load_built_in_voices(), settings.default_voice, settings.strict_voices)
     create_custom_voices(settings, voices).refresh()
     return voices
 
 
 def create_custom_voices(settings: Settings, voices: VoiceCatalogue) -> CustomVoices:
-    return CustomVoices(VoiceStore(settings.data_dir / "voices", create_pending_uploads(settings)), voices)
-
-
-def create_pending_uploads(settings: Settings) -> PendingUploads | None:
-    return PendingUploads(settings.data_dir / "voices/outbox") if settings.voice_mirror else None
+    store = VoiceStore(settings.data_dir / "voices", track_uploads=settings.voice_mirror is not None)
+    return CustomVoices(store, voices)
 
 
 def create_voice_sync(settings: Settings, custom_voices: CustomVoices) -> "VoiceSync | None":
-    pending_uploads = create_pending_uploads(settings)
-    if settings.voice_mirror is None or pending_uploads is None:
+    if settings.voice_mirror is None:
         return None
-    from svc.voices.object_store import open_object_store
-    from svc.voices.sync import VoiceSync
+    from svc.voices.sync import VoiceSync, open_object_store
 
-    remote = open_object_store(settings.voice_mirror)
-    return VoiceSync(remote, custom_voices.store, pending_uploads, custom_voices.refresh, settings.voice_mirror_seconds)
+    object_store = open_object_store(settings.voice_mirror)
+    return VoiceSync(object_store, custom_voices.store, custom_voices.refresh, settings.voice_mirror_seconds)
 
 
 def create_cloner(
-    settings: Settings, trial: TrialSynthesis, voices: VoiceCatalogue, custom_voices: CustomVoices
+    settings: Settings,
+    trial: TrialSynthesis,
+    voices: VoiceCatalogue,
+    custom_voices: CustomVoices,
+    refinement_queue: RefinementQueue,
 ) -> VoiceCloner:
     return VoiceCloner(
         trial,
         voices,
         custom_voices,
-        create_refinement_queue(settings),
+        refinement_queue,
         max_voices=settings.max_custom_voices,
         keep_references=settings.keep_references,
         require_consent=settings.require_consent,
@@ -115,8 +112,6 @@ def create_refinement_queue(settings: Settings) -> RefinementQueue:
 
 
 def load_speaker_encoder() -> tuple[SpeakerEncoder, BuiltInEmbeddings]:
-    from svc.cloning.speaker_encoder import OnnxSpeakerEncoder
-
     return OnnxSpeakerEncoder.load(), BuiltInEmbeddings.load()
 
 
@@ -153,14 +148,14 @@ def create_app(
     )
 
     sockets = Connections(settings.max_sockets)
-    voices = VoiceCatalogue(built_in(), settings.default_voice, settings.strict_voices)
+    voices = VoiceCatalogue(load_built_in_voices(), settings.default_voice, settings.strict_voices)
     voice_settings = VoiceSettingsStore(settings.data_dir)
     custom_voices = create_custom_voices(settings, voices)
     custom_voices.load()
     mirror = create_voice_sync(settings, custom_voices)
     trial = TrialSynthesis(encoder or load_speaker_encoder, pipeline, scheduler, voices)
-    studio = create_cloner(settings, trial, voices, custom_voices)
     refinement_queue = create_refinement_queue(settings)
+    studio = create_cloner(settings, trial, voices, custom_voices, refinement_queue)
     refinement_worker = RefinementWorker(refinement_queue, trial, custom_voices)
 
     @asynccontextmanager
@@ -170,7 +165,7 @@ def create_app(
         trial.open()
         async with (
             housekeeping.running(),
-            custom_voices.watched(),
+            custom_voices.running(),
             refinement_worker.running(),
             mirror.running() if mirror else nullcontext(),
         ):

@@ -3,12 +3,12 @@
 import os
 from pathlib import Path
 from typing import Literal
+from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from svc.auth.address import normalised
-from svc.voices import object_store_url as address
 from svc.voices.catalogue import FALLBACK_VOICE
 
 
@@ -144,7 +144,7 @@ class Settings(BaseSettings):
     @classmethod
     def _is_a_mirror(cls, value: str | None) -> str | None:
         if value is not None:
-            address.check(value)
+            _check_object_store_url(value)
         return value
 
     @field_validator("refine_voices")
@@ -169,3 +169,15 @@ class Settings(BaseSettings):
 
 def _split(keys: SecretStr) -> list[str]:
     return [key for part in keys.get_secret_value().split(",") if (key := part.strip())]
+
+
+def _check_object_store_url(url: str) -> None:
+    """Raises `ValueError` unless `svc.voices.sync` can open it."""
+    schemes = ("s3", "gs", "az", "file")
+    parts = urlsplit(url)
+    if parts.scheme not in schemes:
+        raise ValueError(f"must begin with {', '.join(f'{scheme}://' for scheme in schemes)}")
+    if parts.scheme == "file" and not parts.path.startswith("/"):
+        raise ValueError("must name a folder by its whole path: file:///folder")
+    if parts.scheme != "file" and not parts.netloc:
+        raise ValueError(f"must name a bucket: {parts.scheme}://bucket/prefix")

@@ -16,7 +16,7 @@ from svc.text.g2p import Phonemizer
 from svc.text.language import Language
 from svc.voices.catalogue import VoiceCatalogue
 from svc.voices.parameters import VoiceParameters
-from tests.voices.examples import made_up
+from tests.voices.examples import make_voice
 
 LOW = 15
 """Bands below 3.7 kHz."""
@@ -100,12 +100,12 @@ def test_a_change_is_within_bounds() -> None:
 
 
 def said(phonemizer: Phonemizer, voices: VoiceCatalogue, parameters: VoiceParameters) -> Samples:
-    request = SynthesisRequest("Good morning to all of you.", voices.sketch(parameters, Language.ENGLISH_US))
+    request = SynthesisRequest("Good morning to all of you.", voices.build(parameters, Language.ENGLISH_US))
     return np.concatenate([chunk.samples for chunk in Pipeline(FakeEngine(), phonemizer).synthesize(request)])
 
 
 def test_what_it_says_is_coloured(phonemizer: Phonemizer, voices: VoiceCatalogue) -> None:
-    plain = made_up().parameters
+    plain = make_voice().parameters
     uncoloured = said(phonemizer, voices, plain)
     equalizer_gains = said(phonemizer, voices, replace(plain, equalizer_gains=BRIGHTER))
     assert np.allclose(equalizer_gains, Equalizer(BRIGHTER, FakeEngine().sample_rate)(uncoloured), atol=1e-5)
@@ -113,7 +113,7 @@ def test_what_it_says_is_coloured(phonemizer: Phonemizer, voices: VoiceCatalogue
 
 
 def test_the_first_voices_had_none() -> None:
-    stored = made_up().parameters.to_json()
+    stored = make_voice().parameters.to_json()
     del stored["colour"]
     colours: SpectralEnvelope = VoiceParameters.from_json(stored).equalizer_gains
     assert not colours.any()

@@ -18,7 +18,7 @@ from svc.synthesis.request import SynthesisRequest
 from svc.voices.catalogue import VoiceCatalogue
 from tests.audio.recordings import RATE, encoded, music, noise
 from tests.conftest import STORY
-from tests.voices.examples import made_up
+from tests.voices.examples import make_voice
 
 SVC = str(Path(sys.executable).with_name("svc"))
 
@@ -77,7 +77,7 @@ def test_only_custom_voices_are_marked(speech: Pipeline, voices: VoiceCatalogue,
     marking = Pipeline(speech._engine, speech._phonemizer, watermark=True)
 
     def said(speech: Pipeline, name: str) -> Samples:
-        voice = voices.cloned(made_up()) if name == "cloned" else voices.find(name)
+        voice = voices.build_custom(make_voice()) if name == "cloned" else voices.find(name)
         return np.concatenate([chunk.samples for chunk in speech.synthesize(SynthesisRequest(STORY, voice))])
 
     assert not check(said(marking, "af_heart")).found

@@ -18,7 +18,7 @@ from svc.synthesis.pipeline import Pipeline
 from svc.text.g2p import Phonemizer
 from tests.browser import chromium
 from tests.clients.conftest import serving, wait_until_ready
-from tests.cloning.conftest import load_stand_in
+from tests.cloning.fakes import load_fake_encoder
 
 TIMEOUT = 120.0
 """Seconds that anything may take: generous, because these tests are not about the speed of the machine."""
@@ -95,7 +95,7 @@ def serve(phonemizer: Phonemizer, tmp_path: Path) -> Serve:
         engine: FakeEngine | None = None,
         middleware: Callable[..., ASGIApp] | None = None,
         ready: bool = True,
-        encoder: LoadSpeakerEncoder = load_stand_in,
+        encoder: LoadSpeakerEncoder = load_fake_encoder,
         **settings: Any,
     ) -> Iterator[str]:
         chosen = Settings(data_dir=tmp_path / "data", cache_dir=tmp_path / "cache", **settings)

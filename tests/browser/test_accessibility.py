@@ -59,7 +59,7 @@ def test_cloning_view(open_page: OpenPage, address: str, device: dict[str, Any],
     page.click("#make")
     expect(page.locator("#result")).to_be_visible()
     check(page)
-    page.locator("#mine").get_by_role("button", name="Remove Anna").click()
+    page.locator("#cloned-voices").get_by_role("button", name="Remove Anna").click()
     check(page)
 
 

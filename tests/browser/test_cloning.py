@@ -1,7 +1,6 @@
 """The cloning view: recordings and their checks, and voices that are made, played, used and removed."""
 
 import base64
-import re
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,15 +10,14 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from svc.app import create_app
-from svc.cloning import refinement as refinement_worker
-from svc.cloning import search
+from svc.cloning import refinement
 from svc.engine.protocol import Samples
 from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline
 from tests.audio.recordings import RATE, encoded, noise
 from tests.browser.conftest import AUDIBLE, OpenPage, Serve, launch_browser, wait_until
 from tests.clients.conftest import decoded, serving, wait_until_ready
-from tests.cloning.stand_ins import TellingEngine, load_believing
+from tests.cloning.fakes import StyleEchoEngine, StyleEncoder, load_style_encoder
 
 _SLOW_DECODER = """() => {
   const decode = OfflineAudioContext.prototype.decodeAudioData;
@@ -92,12 +90,12 @@ def test_a_voice_from_a_file(view: Page, recording: Path) -> None:
     wait_until(view, AUDIBLE)
 
     open_cloning_view(view)
-    view.locator("#mine").get_by_role("button", name="Remove Anna").click()
+    view.locator("#cloned-voices").get_by_role("button", name="Remove Anna").click()
     view.get_by_role("button", name="Keep it").click()
-    assert view.locator("#mine li").count() == 1
-    view.locator("#mine").get_by_role("button", name="Remove Anna").click()
+    assert view.locator("#cloned-voices li").count() == 1
+    view.locator("#cloned-voices").get_by_role("button", name="Remove Anna").click()
     view.get_by_role("button", name="Remove it").click()
-    expect(view.locator("#mine-none")).to_be_visible()
+    expect(view.locator("#cloned-voices-empty")).to_be_visible()
     expect(result).to_be_hidden()
     view.get_by_role("link", name="Speak").click()
     expect(view.locator("#voice-count")).to_have_text("54 voices")
@@ -134,29 +132,28 @@ def test_the_real_speaker_encoder_and_engine(
 def test_a_voice_that_is_improved_afterwards(
     serve: Serve, open_page: OpenPage, recording: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """How far it has come is seen while it is going on, also by who comes later; then what became of it."""
-    monkeypatch.setattr(search, "GENERATIONS", 4)
-    monkeypatch.setattr(refinement_worker, "_REST", 0.0)
-    engine, go_on = TellingEngine(), threading.Event()
-    engine.before = lambda: len(engine.spoken) < 20 or go_on.wait()
-    with serve(engine, encoder=load_believing) as address:
+    """Both an open page and one that is opened later show the progress, and then the result."""
+    monkeypatch.setattr(refinement, "_REST", 0.0)
+    engine, encoder, go_on = StyleEchoEngine(), StyleEncoder(outdated=1), threading.Event()
+    engine.before = lambda: encoder.recordings < 2 or go_on.wait(120)
+    with serve(engine, encoder=lambda: (encoder, load_style_encoder()[1])) as address:
         page = open_cloning_view(open_page(address))
         page.set_input_files("#file", recording)
         fill(page)
         page.get_by_label("Improve it afterwards").check()
         make(page)
-        for place in (page.locator("#result"), page.locator("#mine")):
+        for place in (page.locator("#result"), page.locator("#cloned-voices")):
             expect(place.get_by_role("progressbar", name="Improving Anna")).to_be_visible()
-            expect(place).to_contain_text(re.compile("Improving, (25|50) %"))
+            expect(place).to_contain_text("Improving, 17 %")
         later = open_cloning_view(open_page(address))
         for each in (page, later):
-            each.locator("#mine").get_by_role("button", name="Speak with Anna").focus()
+            each.locator("#cloned-voices").get_by_role("button", name="Speak with Anna").focus()
         go_on.set()
         for each in (page, later):
-            expect(each.locator("#mine-status")).to_contain_text("Anna is improved: similarity")
-            expect(each.locator("#mine")).to_contain_text("Cloned · English · improved")
+            expect(each.locator("#cloned-voices-status")).to_contain_text("Anna is improved: similarity")
+            expect(each.locator("#cloned-voices")).to_contain_text("Cloned · English · improved")
             expect(each.get_by_role("progressbar", name="Improving Anna")).to_have_count(0)
-            expect(each.locator("#mine").get_by_role("button", name="Speak with Anna")).to_be_focused()
+            expect(each.locator("#cloned-voices").get_by_role("button", name="Speak with Anna")).to_be_focused()
         (voice,) = page.request.get(f"{address}/v2/voices?category=cloned").json()["voices"]
         expect(page.locator("#result")).to_contain_text(f"Similarity {voice['cloning']['similarity']:.2f} of 1")
         with page.expect_request(lambda asked: "/previews/" in asked.url) as preview:

@@ -11,7 +11,7 @@ import pytest
 from svc.engine.protocol import Samples
 from svc.voices.store import VoiceStore
 from tests.audio.recordings import encoded
-from tests.voices.examples import made_up
+from tests.voices.examples import make_voice
 
 SVC = str(Path(sys.executable).with_name("svc"))
 
@@ -37,7 +37,7 @@ def fails(result: subprocess.CompletedProcess[str], *expected: str) -> None:
 
 
 def test_list(tmp_path: Path, store: VoiceStore) -> None:
-    voice = made_up("Anna [bold]")
+    voice = make_voice("Anna [bold]")
     store.add(voice, b"reference")
     for command in ([], ["list"]):
         everyone = json.loads(run(tmp_path, *command, "--json").stdout)
@@ -61,7 +61,7 @@ def test_add(tmp_path: Path, store: VoiceStore, spoken: Samples) -> None:
 
 
 def test_remove(tmp_path: Path, store: VoiceStore) -> None:
-    voice = made_up()
+    voice = make_voice()
     store.add(voice, b"reference")
     assert run(tmp_path, "remove", voice.voice_id).returncode == 0
     assert store.signatures() == {}
@@ -71,7 +71,7 @@ def test_remove(tmp_path: Path, store: VoiceStore) -> None:
 
 
 def test_export_and_import(tmp_path: Path, store: VoiceStore) -> None:
-    voice = made_up()
+    voice = make_voice()
     store.add(voice, b"reference")
     assert run(tmp_path, "export", voice.voice_id, "-o", "anna.svcvoice").returncode == 0
     assert run(tmp_path, "export", voice.voice_id, "-o", "bare.svcvoice", "--without-reference").returncode == 0
@@ -82,7 +82,7 @@ def test_export_and_import(tmp_path: Path, store: VoiceStore) -> None:
     assert imported.stdout.strip() == voice.voice_id
     other = VoiceStore(elsewhere / "data/voices")
     assert other.read(voice.voice_id).to_bytes() == voice.to_bytes()
-    assert other.reference(voice) == b"reference"
+    assert other.read_reference(voice) == b"reference"
     store.remove(voice.voice_id)
     again = run(tmp_path, "import", "bare.svcvoice")
     assert again.stdout.startswith("custom-")
@@ -94,7 +94,7 @@ def test_what_cannot_be_done(tmp_path: Path, store: VoiceStore) -> None:
     (tmp_path / "x.svcvoice").write_bytes(b"nonsense")
     fails(run(tmp_path, "import", "x.svcvoice"), "no archive of a voice")
     fails(run(tmp_path, "import", "missing.svcvoice"), "missing.svcvoice")
-    fails(run(tmp_path, "export", made_up().voice_id, "-o", "x"), "no voice")
+    fails(run(tmp_path, "export", make_voice().voice_id, "-o", "x"), "no voice")
     fails(run(tmp_path, "add", "Anna", "missing.wav"), "missing.wav")
     fails(run(tmp_path, "add", " ", "missing.wav"), "name")
     fails(run(tmp_path, "add", "Anna", "x.svcvoice", "--label", "irish"), "accent=irish")

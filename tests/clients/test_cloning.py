@@ -15,7 +15,7 @@ from svc.synthesis.pipeline import Pipeline
 from svc.text.g2p import Phonemizer
 from tests.audio.recordings import encoded
 from tests.clients.conftest import KEY, Report, drive, serving, wait_until_ready
-from tests.cloning.conftest import load_stand_in
+from tests.cloning.fakes import load_fake_encoder
 from tests.conftest import STORY
 
 
@@ -30,7 +30,7 @@ def cloned(
     @cache
     def cloned(client_name: str) -> Report:
         settings = Settings(api_key=KEY, data_dir=folder / client_name)
-        app = create_app(settings, Pipeline(FakeEngine(), phonemizer), encoder=load_stand_in)
+        app = create_app(settings, Pipeline(FakeEngine(), phonemizer), encoder=load_fake_encoder)
         with serving(app) as address:
             wait_until_ready(address)
             return drive(f"cloning_{client_name}", address, voice=str(clip))  # the driver takes it for the clip

@@ -1,6 +1,7 @@
-"""The real encoder and the real engine: people who are no built-in voice, cloned from a recording and recognised."""
+"""Cloning with the real encoder and the real engine: speakers who are no built-in voice."""
 
 import math
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -9,36 +10,39 @@ import pytest
 import soxr
 from fastapi.testclient import TestClient
 
-from svc.cloning.built_in_embeddings import BuiltInEmbeddings
-from svc.cloning.speaker_count import has_several_speakers
-from svc.cloning.speaker_embedding import Embedding
 from svc.cloning.speaker_encoder import RATE as ENCODER_RATE
-from svc.cloning.speaker_encoder import OnnxSpeakerEncoder, _pitch
+from svc.cloning.speaker_encoder import (
+    BuiltInEmbeddings,
+    Embedding,
+    OnnxSpeakerEncoder,
+    has_several_speakers,
+    measure_pitch,
+)
 from svc.engine.protocol import Samples
 from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline
 from svc.synthesis.request import SynthesisRequest
 from svc.text.language import Language
+from svc.voices.built_in import PREVIEW_TEXTS
 from svc.voices.catalogue import VoiceCatalogue
 from svc.voices.parameters import LAYERS, MELODY_PITCH, STYLE, VoiceParameters
-from svc.voices.preview_texts import INTRODUCTIONS
 from tests.audio.recordings import RATE, encoded
 from tests.conftest import STORY, ready
 
-# Each is between two built-in voices, and like neither.
-PEOPLE = {"Ada": ("af_bella", "bf_emma"), "Bert": ("am_fenrir", "bm_lewis"), "Cleo": ("jf_alpha", "ef_dora")}
+# Each speaker is halfway between two built-in voices.
+SPEAKERS = {"Ada": ("af_bella", "bf_emma"), "Bert": ("am_fenrir", "bm_lewis"), "Cleo": ("jf_alpha", "ef_dora")}
 OTHER_WORDS = "The lighthouse keeper climbed the stairs, lit the lamp, and looked out over the quiet water."
 
 
-def person(name: str, text: str, speech: Pipeline, voices: VoiceCatalogue) -> Samples:
-    one, other = (voices.find(each) for each in PEOPLE[name])
+def speak_as(name: str, text: str, speech: Pipeline, voices: VoiceCatalogue) -> Samples:
+    one, other = (voices.find(each) for each in SPEAKERS[name])
     voice = replace(one, table=0.5 * (one.style + other.style))
     return np.concatenate([chunk.samples for chunk in speech.synthesize(SynthesisRequest(text, voice))])
 
 
 @pytest.fixture(scope="module")
 def recordings(speech: Pipeline, voices: VoiceCatalogue) -> dict[str, Samples]:
-    return {name: person(name, STORY, speech, voices) for name in PEOPLE}
+    return {name: speak_as(name, STORY, speech, voices) for name in SPEAKERS}
 
 
 @pytest.fixture(scope="module")
@@ -63,43 +67,45 @@ def cloned(client: TestClient, recordings: dict[str, Samples]) -> dict[str, dict
     return answers
 
 
-def test_clones_are_like_their_speakers(
+def test_clones_are_similar_to_their_speakers(
     client: TestClient,
     cloned: dict[str, dict[str, object]],
     encoder: OnnxSpeakerEncoder,
     speech: Pipeline,
     voices: VoiceCatalogue,
 ) -> None:
-    def embedded(samples: Samples) -> Embedding:
+    def embed(samples: Samples) -> Embedding:
         return encoder.encode(samples, RATE).embedding
 
-    people = {name: person(name, OTHER_WORDS, speech, voices) for name in PEOPLE}
+    originals = {name: speak_as(name, OTHER_WORDS, speech, voices) for name in SPEAKERS}
     for name, voice in cloned.items():
         path = f"/v1/text-to-speech/{voice['voice_id']}?output_format=pcm_24000"
         audio = client.post(path, json={"text": OTHER_WORDS}).content
         clone = np.frombuffer(audio, dtype="<i2").astype(np.float32) / np.float32(32768)
-        likeness = {other: encoder.similarity(embedded(clone), embedded(each)) for other, each in people.items()}
-        assert max(likeness, key=likeness.__getitem__) == name, likeness
-        assert likeness[name] > 0.5, likeness
-        assert octaves(clone) == pytest.approx(octaves(people[name]), abs=0.35), "it speaks at another pitch"
+        similarity = {other: encoder.similarity(embed(clone), embed(each)) for other, each in originals.items()}
+        assert max(similarity, key=similarity.__getitem__) == name, similarity
+        assert similarity[name] > 0.5, similarity
+        assert pitch_octaves(clone) == pytest.approx(pitch_octaves(originals[name]), abs=0.35), "the pitch differs"
 
 
 @pytest.mark.parametrize("language", Language)
-def test_its_pitch_is_the_same_in_all_languages(speech: Pipeline, voices: VoiceCatalogue, language: Language) -> None:
-    nothing = np.zeros(STYLE, np.float32)
-    parameters = VoiceParameters(nothing, nothing, np.zeros((LAYERS, STYLE), np.float32), pitch_scale=0.8)
-    request = SynthesisRequest(INTRODUCTIONS[language], voices.sketch(parameters, language), language=language)
+def test_the_pitch_of_a_clone_is_the_same_in_all_languages(
+    speech: Pipeline, voices: VoiceCatalogue, language: Language
+) -> None:
+    zeros = np.zeros(STYLE, np.float32)
+    parameters = VoiceParameters(zeros, zeros, np.zeros((LAYERS, STYLE), np.float32), pitch_scale=0.8)
+    request = SynthesisRequest(PREVIEW_TEXTS[language], voices.build(parameters, language), language=language)
     samples = np.concatenate([chunk.samples for chunk in speech.synthesize(request)])
     expected = 0.8 * MELODY_PITCH[Language.ENGLISH_US]
-    assert octaves(samples) == pytest.approx(math.log2(expected), abs=0.15)
+    assert pitch_octaves(samples) == pytest.approx(math.log2(expected), abs=0.15)
 
 
-def octaves(samples: Samples) -> float:
-    """The median pitch, above 1 Hz."""
-    return float(_pitch(soxr.resample(samples, RATE, ENCODER_RATE))[0]) / math.log(2)
+def pitch_octaves(samples: Samples) -> float:
+    """The median pitch, in octaves above 1 Hz."""
+    return float(measure_pitch(soxr.resample(samples, RATE, ENCODER_RATE))[0]) / math.log(2)
 
 
-def test_the_answer_says_how_good_the_likeness_is(cloned: dict[str, dict[str, object]]) -> None:
+def test_the_response_reports_the_similarity(cloned: dict[str, dict[str, object]]) -> None:
     for voice in cloned.values():
         report = voice["cloning"]
         assert isinstance(report, dict)
@@ -109,21 +115,36 @@ def test_the_answer_says_how_good_the_likeness_is(cloned: dict[str, dict[str, ob
         assert any("built-in voice" in warning for warning in report["warnings"]) == worse
 
 
-def test_a_built_in_voice_is_recognised(speech: Pipeline, voices: VoiceCatalogue, encoder: OnnxSpeakerEncoder) -> None:
-    likeness = BuiltInEmbeddings.load()
+def test_the_nearest_built_in_voice_is_found(
+    speech: Pipeline, voices: VoiceCatalogue, encoder: OnnxSpeakerEncoder
+) -> None:
+    built_in = BuiltInEmbeddings.load()
     for key in ("af_heart", "bm_george", "am_michael"):
         request = SynthesisRequest(STORY, voices.find(key))
         samples = np.concatenate([chunk.samples for chunk in speech.synthesize(request)])
-        assert likeness.nearest(encoder, encoder.encode(samples, RATE).embedding)[0] == key
+        assert built_in.find_nearest(encoder, encoder.encode(samples, RATE).embedding)[0] == key
+
+
+def test_refinement_leaves_a_voice_of_the_installed_encoder_as_it_is(
+    client: TestClient, cloned: dict[str, dict[str, object]]
+) -> None:
+    path = f"/v1/voices/{cloned['Ada']['voice_id']}"
+    before = client.get(path).json()
+    assert client.post(f"{path}/edit", data={"refine": "true"}).status_code == 200
+    deadline = time.monotonic() + 300
+    while (voice := client.get(path).json())["cloning"]["refinement_progress"] is not None:
+        assert time.monotonic() < deadline, "the refinement does not end"
+        time.sleep(0.2)
+    assert voice["cloning"] == {**before["cloning"], "revision": 2}, "the edit is a revision, the refinement none"
 
 
 def test_two_speakers_are_a_warning(
     client: TestClient, recordings: dict[str, Samples], encoder: OnnxSpeakerEncoder
 ) -> None:
     for samples in recordings.values():
-        assert not has_several_speakers(encoder, samples)
+        assert not has_several_speakers(encoder, samples, RATE)
     both = np.concatenate([recordings["Ada"][: RATE * 8], recordings["Bert"][: RATE * 8]])
-    assert has_several_speakers(encoder, both)
+    assert has_several_speakers(encoder, both, RATE)
     voice = client.post("/voices", data={"name": "Both"}, files={"files": ("x", encoded(both, "flac"))}).json()
     assert any("More than one person" in warning for warning in voice["cloning"]["warnings"])
     assert client.delete(f"/voices/{voice['voice_id']}").status_code == 200

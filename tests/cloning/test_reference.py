@@ -1,4 +1,4 @@
-"""What is measured of a recording, what is chosen of it, and what is refused."""
+"""Checks of a recording: measurements, the choice of the best part, warnings and refusals."""
 
 from collections.abc import Callable
 
@@ -7,7 +7,7 @@ import pytest
 import soxr
 
 from svc.audio.decode import Clip
-from svc.cloning.reference import MIN_SPEECH_SECONDS, MOST_SPEECH, examine
+from svc.cloning.reference import MAX_SPEECH_SECONDS, MIN_SPEECH_SECONDS, examine
 from svc.engine.protocol import Samples
 from svc.errors import ClipSilent, ClipTooShort, NoSpeech
 from tests.audio.recordings import RATE, music, noise
@@ -18,11 +18,11 @@ def silence(seconds: float) -> Samples:
     return np.zeros(int(seconds * RATE), dtype=np.float32)
 
 
-def joined(*parts: Samples) -> Clip:
+def join(*parts: Samples) -> Clip:
     return Clip(np.concatenate(parts))
 
 
-def test_a_good_recording(spoken: Samples) -> None:
+def test_a_good_recording_has_no_warnings(spoken: Samples) -> None:
     reference = examine([Clip(spoken)])
     measured = reference.measured
     assert reference.warnings == ()
@@ -34,7 +34,7 @@ def test_a_good_recording(spoken: Samples) -> None:
 
 
 def test_silence_is_trimmed(spoken: Samples) -> None:
-    padded = examine([joined(silence(5), spoken, silence(20), spoken[: RATE * 3], silence(9))])
+    padded = examine([join(silence(5), spoken, silence(20), spoken[: RATE * 3], silence(9))])
     assert padded.measured.clip_seconds > 45
     assert len(padded.samples) / RATE < 18
 
@@ -50,14 +50,14 @@ def test_the_best_of_a_long_recording_is_chosen(spoken: Samples) -> None:
     bad = np.clip(20 * spoken, -0.5, 0.5) + noise(len(spoken) / RATE)[: len(spoken)]
     bad = bad[: len(bad) // RATE * RATE]
     good = np.concatenate([spoken, spoken])
-    reference = examine([joined(bad, bad, good, bad)])
-    assert len(reference.samples) / RATE <= MOST_SPEECH
+    reference = examine([join(bad, bad, good, bad)])
+    assert len(reference.samples) / RATE <= MAX_SPEECH_SECONDS
     assert reference.measured.speech_seconds > 40
     chosen = reference.samples / np.abs(reference.samples).max()
-    assert np.mean(np.abs(chosen) > 0.98) < 0.001, "a stretch without clipping was there to choose"
+    assert np.mean(np.abs(chosen) > 0.98) < 0.001, "there was a part without clipping to choose"
 
 
-def test_level_does_not_matter(spoken: Samples) -> None:
+def test_the_level_is_normalized(spoken: Samples) -> None:
     loud, quiet = examine([Clip(spoken)]), examine([Clip(spoken * 0.02)])
     assert len(quiet.samples) == pytest.approx(len(loud.samples), rel=0.03)
     assert np.std(quiet.samples) == pytest.approx(np.std(loud.samples), rel=0.03)
@@ -73,11 +73,11 @@ def test_noise_is_a_warning(spoken: Samples, snr: int) -> None:
 
 
 @pytest.mark.parametrize("gain", [3, 8])
-@pytest.mark.parametrize("since", [RATE, 16_000, 44_100])
-def test_clipping_is_a_warning(spoken: Samples, gain: float, since: int) -> None:
-    """Also when the recording came by another rate since, which rounds the edges, and was made quieter."""
+@pytest.mark.parametrize("rate", [RATE, 16_000, 44_100])
+def test_clipping_is_a_warning(spoken: Samples, gain: float, rate: int) -> None:
+    """Also when the recording was made quieter and resampled afterwards, which rounds the edges."""
     loud = np.clip(gain * spoken / np.abs(spoken).max(), -1, 1)
-    resampled = soxr.resample(soxr.resample(0.6 * loud, RATE, since), since, RATE).astype(np.float32)
+    resampled = soxr.resample(soxr.resample(0.6 * loud, RATE, rate), rate, RATE).astype(np.float32)
     reference = examine([Clip(resampled)])
     assert any("distorted" in warning for warning in reference.warnings)
     expected = (np.abs(loud) >= 1).mean()
@@ -85,29 +85,29 @@ def test_clipping_is_a_warning(spoken: Samples, gain: float, since: int) -> None
 
 
 @pytest.mark.parametrize("voice", ["af_heart", "bm_george", "am_fenrir"])
-def test_speech_that_is_loud_but_whole_is_no_clipping(say: Callable[..., Samples], voice: str) -> None:
+def test_loud_speech_is_not_taken_for_clipping(say: Callable[..., Samples], voice: str) -> None:
     loud = say(STORY, voice=voice)
     assert examine([Clip(loud / np.abs(loud).max())]).measured.clipping == 0
 
 
 def test_short_and_long_and_cut_off_are_warnings(spoken: Samples) -> None:
-    assert any("only" in warning for warning in examine([Clip(spoken[: RATE * 6])]).warnings)
+    assert any("of speech" in warning for warning in examine([Clip(spoken[: RATE * 6])]).warnings)
     assert any("long" in warning for warning in examine([Clip(spoken, too_long=True)]).warnings)
     assert any("cut off" in warning for warning in examine([Clip(spoken, cut_off=True)]).warnings)
 
 
-def test_too_little_speech(spoken: Samples) -> None:
+def test_too_little_speech_is_refused(spoken: Samples) -> None:
     with pytest.raises(ClipTooShort, match=f"{MIN_SPEECH_SECONDS:g}"):
-        examine([joined(spoken[: RATE * 2], silence(20))])
+        examine([join(spoken[: RATE * 2], silence(20))])
 
 
 @pytest.mark.parametrize("seconds", [0.0, 0.01, 10.0])
-def test_silence(seconds: float) -> None:
+def test_silence_is_refused(seconds: float) -> None:
     with pytest.raises(ClipSilent):
         examine([Clip(silence(seconds))])
 
 
-def test_hum_below_hearing_is_silence() -> None:
+def test_very_quiet_noise_is_silence() -> None:
     with pytest.raises(ClipSilent):
         examine([Clip(noise(10, 1e-4))])
 
@@ -116,16 +116,16 @@ def test_hum_below_hearing_is_silence() -> None:
 @pytest.mark.parametrize(
     "make", [noise, music, lambda seconds: 0.3 * np.sin(np.arange(seconds * RATE) / 30).astype(np.float32)]
 )
-def test_noise_and_music_are_no_speech(make: Callable[[float], Samples], seconds: int) -> None:
+def test_noise_and_music_are_refused(make: Callable[[float], Samples], seconds: int) -> None:
     with pytest.raises(NoSpeech):
         examine([Clip(make(seconds))])
 
 
 def test_speech_after_music_is_found(spoken: Samples) -> None:
-    reference = examine([joined(music(20), silence(1), spoken)])
+    reference = examine([join(music(20), silence(1), spoken)])
     assert reference.measured.speech_seconds < len(spoken) / RATE + 6
 
 
-def test_every_built_in_voice_passes(say: Callable[..., Samples]) -> None:
+def test_built_in_voices_pass(say: Callable[..., Samples]) -> None:
     for voice in ("af_heart", "bm_george", "jf_alpha", "pm_alex", "zf_xiaoxiao", "am_onyx", "af_nicole"):
         examine([Clip(say("The lighthouse keeper climbed the stairs, lit the lamp, and looked out to sea.", voice))])

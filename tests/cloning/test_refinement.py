@@ -1,7 +1,8 @@
-"""Refinement in the background: what becomes of a voice, whatever else happens to it meanwhile."""
+"""The refinement worker: which version a voice has afterwards, whatever else happens in the meantime."""
 
 import asyncio
 import threading
+import time
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -13,11 +14,9 @@ import pytest
 
 from svc import atomic_files
 from svc.audio import decode, equalizer
-from svc.cloning import refinement as refinement_worker
-from svc.cloning import search
-from svc.cloning.built_in_embeddings import BuiltInEmbeddings
-from svc.cloning.refinement import RefinementWorker
-from svc.cloning.refinement_queue import RefinementQueue
+from svc.cloning import refinement
+from svc.cloning.refinement import RefinementQueue, RefinementWorker, is_clearly_better
+from svc.cloning.speaker_encoder import SpeakerEmbedding
 from svc.cloning.trial import TrialSynthesis
 from svc.engine.protocol import Samples
 from svc.errors import EngineUnavailable, ModelLoading
@@ -25,406 +24,478 @@ from svc.synthesis.pipeline import Pipeline
 from svc.synthesis.request import SynthesisRequest
 from svc.synthesis.scheduler import Scheduler
 from svc.text.g2p import Phonemizer
-from svc.voices.catalogue import VoiceCatalogue, built_in
-from svc.voices.custom_voice import CustomVoice, StoredReference, fainter_than
+from svc.voices.built_in import load_built_in_voices
+from svc.voices.catalogue import VoiceCatalogue
+from svc.voices.custom_voice import CustomVoice, StoredReference, nearest_voice_warning
 from svc.voices.custom_voices import CustomVoices
-from svc.voices.pending_uploads import PendingUploads
 from svc.voices.store import VoiceStore
-from tests.cloning.conftest import Made
-from tests.cloning.stand_ins import SOMEBODY, BelievingEncoder, TellingEngine
-from tests.voices.examples import made_up
+from tests.cloning.fakes import PERSON_OFFSET, StyleEchoEngine, StyleEncoder, load_style_encoder
+from tests.voices.examples import make_voice
 
 RECORDING = decode.to_flac(np.zeros(3 * decode.RATE, dtype=np.float32))
-VOICES = VoiceCatalogue(built_in())
+VOICES = VoiceCatalogue(load_built_in_voices())
+TIMEOUT = 120.0
 
 
 @dataclass
-class House:
-    """A server, without its doors."""
+class Server:
+    """The parts of a server that refinement needs."""
 
-    engine: TellingEngine
-    encoder: BelievingEncoder
+    engine: StyleEchoEngine
+    encoder: StyleEncoder
     scheduler: Scheduler
-    speech: Pipeline
+    pipeline: Pipeline
     custom_voices: CustomVoices
-    refinement_queue: RefinementQueue
-    refinement_worker: RefinementWorker
-    pending_uploads: PendingUploads
+    queue: RefinementQueue
+    worker: RefinementWorker
 
     def add(self) -> CustomVoice:
-        voice = made_up(reference=RECORDING)
+        """Stores a voice with random parameters, and queues its refinement."""
+        voice = make_voice(reference=RECORDING)
         self.custom_voices.add(voice, RECORDING, 100)
-        self.refinement_queue.ask(voice)
+        self.queue.add(voice)
         return voice
 
     def read(self, voice: CustomVoice) -> CustomVoice:
         return self.custom_voices.store.read(voice.voice_id)
 
-    async def until(self, condition: Callable[[], bool]) -> None:
-        for _ in range(12_000):  # a minute or more, and not for ever
-            if condition():
-                return
-            await asyncio.sleep(0.005)
-        raise AssertionError("it never happens")
-
-    async def settled(self) -> None:
-        await self.until(lambda: not self.refinement_queue.waiting())
-
-    def begun(self, voice: CustomVoice) -> Callable[[], bool]:
-        return lambda: bool(self.refinement_queue.progress(self.read(voice)))
+    async def wait_until_done(self) -> None:
+        await wait_until(lambda: not self.queue.waiting())
 
 
-Build = Callable[..., House]
+class Pause:
+    """Set as `engine.before`: the first utterance waits, when the refinement has made its first step."""
+
+    def __init__(self) -> None:
+        self._reached, self._released = threading.Event(), threading.Event()
+
+    def __call__(self) -> None:
+        self._reached.set()
+        assert self._released.wait(TIMEOUT)
+
+    @asynccontextmanager
+    async def paused(self) -> AsyncIterator[None]:
+        await wait_until(self._reached.is_set)
+        try:
+            yield
+        finally:
+            self._released.set()
+
+
+async def wait_until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + TIMEOUT
+    while not condition():
+        assert time.monotonic() < deadline, "it does not happen"
+        await asyncio.sleep(0.005)
+
+
+Build = Callable[..., Server]
 
 
 @pytest.fixture(autouse=True)
-def _in_a_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search, "GENERATIONS", 6)
-    monkeypatch.setattr(refinement_worker, "_REST", 0.0)
-    monkeypatch.setattr(refinement_worker, "_LOOK_EVERY", 0.01)
-    monkeypatch.setattr(refinement_worker, "_LONGEST_PAUSE", 0.01)
+def _without_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(refinement, "_REST", 0.0)
+    monkeypatch.setattr(refinement, "_POLL_SECONDS", 0.01)
+    monkeypatch.setattr(refinement, "_LONGEST_PAUSE", 0.01)
 
 
 @pytest.fixture
 def build(tmp_path: Path, phonemizer: Phonemizer) -> Build:
-    """Called again, it is the server after a restart, or another that shares the folder."""
+    """Called again, it is the server after a restart, or another one that shares the folder."""
 
-    def build(name: str = "here") -> House:
-        engine, encoder, voices = TellingEngine(), BelievingEncoder(), VoiceCatalogue(built_in())
-        speech = Pipeline(engine, phonemizer)
-        scheduler = Scheduler(speech.load, 8)
-        pending_uploads = PendingUploads(tmp_path / name / "outbox")
-        custom_voices = CustomVoices(VoiceStore(tmp_path / name, pending_uploads), voices)
-        refinement_queue = RefinementQueue(tmp_path / name / "refining")
-        trial = TrialSynthesis(lambda: (encoder, BuiltInEmbeddings({})), speech, scheduler, voices)
-        works = RefinementWorker(refinement_queue, trial, custom_voices)
-        return House(engine, encoder, scheduler, speech, custom_voices, refinement_queue, works, pending_uploads)
+    def build(name: str = "here") -> Server:
+        engine, voices = StyleEchoEngine(), VoiceCatalogue(load_built_in_voices())
+        pipeline = Pipeline(engine, phonemizer)
+        scheduler = Scheduler(pipeline.load, 8)
+        custom_voices = CustomVoices(VoiceStore(tmp_path / name, track_uploads=True), voices)
+        queue = RefinementQueue(tmp_path / name / "refining")
+        encoder, (_, built_in) = StyleEncoder(), load_style_encoder()
+        trial = TrialSynthesis(lambda: (encoder, built_in), pipeline, scheduler, voices)
+        worker = RefinementWorker(queue, trial, custom_voices)
+        return Server(engine, encoder, scheduler, pipeline, custom_voices, queue, worker)
 
     return build
 
 
 @pytest.fixture
-def house(build: Build) -> House:
+def server(build: Build) -> Server:
     return build()
 
 
 @asynccontextmanager
-async def running(house: House) -> AsyncIterator[None]:
-    house.scheduler.start()
-    async with house.refinement_worker.running():
+async def running(server: Server) -> AsyncIterator[None]:
+    server.scheduler.start()
+    async with server.worker.running():
         yield
-    await house.scheduler.close()
+    await server.scheduler.close()
 
 
-def run(house: House, scene: Coroutine[Any, Any, None]) -> None:
-    """Plays a scene while the house is at work."""
+def run(server: Server, scene: Coroutine[Any, Any, None]) -> None:
+    """Runs the coroutine while the server refines."""
 
     async def main() -> None:
-        async with running(house):
+        async with running(server):
             await scene
 
     asyncio.run(main())
 
 
-def test_a_voice_becomes_a_better_likeness(house: House) -> None:
-    voice = house.add()
-    run(house, house.settled())
-    after = house.read(voice)
-    wanted = SOMEBODY - np.mean([each.style.mean(axis=0) for each in built_in()], axis=0)
-    before, now = (
-        1 - np.linalg.norm(np.concatenate([each.parameters.timbre, each.parameters.melody_in(each.language)]) - wanted)
-        for each in (voice, after)
-    )
-    assert now > before + 0.02
+def record_polls(server: Server, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Gets one more entry each time that the worker looks into the queue."""
+    polls: list[int] = []
+    waiting = server.queue.waiting
+
+    def wait_and_record() -> list[str]:
+        polls.append(1)
+        return waiting()
+
+    monkeypatch.setattr(server.queue, "waiting", wait_and_record)
+    return polls
+
+
+def similarity_of(voice: CustomVoice) -> float:
+    """In the voice's own language, as `StyleEncoder` measures it."""
+    offset = np.concatenate([voice.parameters.timbre, voice.parameters.melody_in(voice.language)])
+    return 1 - float(np.linalg.norm(offset - PERSON_OFFSET))
+
+
+def test_a_voice_gets_the_parameters_of_the_installed_encoder(server: Server) -> None:
+    voice = server.add()
+    run(server, server.wait_until_done())
+    after = server.read(voice)
+    assert after.parameters.timbre == pytest.approx(PERSON_OFFSET[: len(after.parameters.timbre)], abs=0.01)
+    assert similarity_of(after) > similarity_of(voice) + 0.02
     assert after.report.refined
-    assert after.report.similarity == pytest.approx(now, abs=0.01)
+    assert after.report.similarity == pytest.approx(similarity_of(after), abs=0.01)
+    assert after.report.nearest == "Heart", "determined again, with the same encoder as the similarity"
     assert (after.name, after.labels, after.reference) == (voice.name, voice.labels, voice.reference)
-    assert house.custom_voices.store.reference(after) == RECORDING
+    assert server.custom_voices.store.read_reference(after) == RECORDING
 
 
-def test_it_is_brought_to_the_colour_of_the_recording_anew(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another timbre has another colour, so the filter of the first version is no longer right."""
-    voice = house.add()
-    dull = np.linspace(3, -3, equalizer.BANDS, dtype=np.float32)
-    monkeypatch.setattr(house.encoder, "spectral_envelope", lambda *_: dull)
-    monkeypatch.setattr(refinement_worker, "better", lambda *_: True)  # what passes a filter tells this ear nothing
-    run(house, house.settled())
-    wanted = equalizer.matching_gains(
-        house.encoder.encode(np.zeros(3 * decode.RATE, dtype=np.float32), decode.RATE).spectral_envelope, dull
-    )
-    assert wanted.max() > 1
-    assert house.read(voice).parameters.equalizer_gains == pytest.approx(wanted, abs=0.01)
+def test_a_voice_made_with_the_installed_encoder_stays_as_it_is(build: Build) -> None:
+    server = build()
+    voice = server.add()
+    run(server, server.wait_until_done())
+    refined = server.read(voice)
+    server = build()
+    server.queue.add(refined)
+    run(server, server.wait_until_done())
+    assert len(server.engine.spoken) > 4, "it was compared"
+    assert server.read(voice).to_bytes() == refined.to_bytes()
 
 
-def test_it_is_mirrored_as_the_next_version(house: House) -> None:
-    voice = house.add()
-    for note in house.pending_uploads.pending():
-        house.pending_uploads.done(note)
-    run(house, house.settled())
-    assert house.read(voice).version > voice.version
-    assert [note.voice_id for note in house.pending_uploads.pending()] == [voice.voice_id]
+def test_the_equalizer_gains_are_matched_again(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other parameters have another spectral envelope, so the old gains do not fit."""
+    voice = server.add()
+    envelope = np.linspace(3, -3, equalizer.BANDS, dtype=np.float32)
+    monkeypatch.setattr(server.encoder, "spectral_envelope", lambda *_: envelope)
+    # This encoder cannot judge samples that passed an equalizer.
+    monkeypatch.setattr(refinement, "is_clearly_better", lambda *_: True)
+    run(server, server.wait_until_done())
+    expected = equalizer.matching_gains(equalizer.FLAT, envelope)
+    assert expected.max() > 1
+    assert server.read(voice).parameters.equalizer_gains == pytest.approx(expected, abs=0.01)
 
 
-def test_one_that_is_no_better_stays_as_it_was(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    voice = house.add()
-    monkeypatch.setattr(house.encoder, "similarity", lambda *_: 0.5)
-    run(house, house.settled())
-    assert house.read(voice).to_bytes() == voice.to_bytes()
+def test_the_new_version_is_uploaded(server: Server) -> None:
+    voice = server.add()
+    pending_uploads = server.custom_voices.store.pending_uploads
+    assert pending_uploads
+    for upload in pending_uploads.read_all():
+        pending_uploads.complete(upload)
+    run(server, server.wait_until_done())
+    assert server.read(voice).version > voice.version
+    assert [upload.voice_id for upload in pending_uploads.read_all()] == [voice.voice_id]
 
 
-@pytest.mark.parametrize(("similarity", "remains"), [(0.2, True), (0.9, False)])
-def test_a_warning_that_is_no_longer_true_goes(similarity: float, remains: bool) -> None:
-    report = made_up().report
-    faint = fainter_than(report.nearest)
-    refined = replace(report, warnings=(*report.warnings, faint)).of_refined(similarity)
-    assert refined.warnings == (report.warnings + (faint,) * remains)
+def test_a_voice_that_does_not_become_better_stays_as_it_is(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    voice = server.add()
+    monkeypatch.setattr(server.encoder, "similarity", lambda *_: 0.5)
+    run(server, server.wait_until_done())
+    assert server.read(voice).to_bytes() == voice.to_bytes()
 
 
-def test_a_restart_goes_on_from_there(build: Build) -> None:
-    """To the same voice as without one: of what was found by then, nothing is lost."""
-    house = build()
-    voice = house.add()
-    stopped = house.begun(voice)
-    run(house, house.until(stopped))
-    assert not house.read(voice).report.refined
+@pytest.mark.parametrize(
+    ("new", "better"),
+    [
+        ((0.6, 0.6), True),
+        ((0.51, 0.53), True),
+        ((0.51, 0.51), False),
+        ((0.49, 0.9), False),
+        ((0.5, 0.5), False),
+    ],
+)
+def test_better_is_a_clear_gain_in_both_and_some_gain_in_the_preview(new: tuple[float, float], better: bool) -> None:
+    assert is_clearly_better(new, (0.5, 0.5)) is better
+
+
+@pytest.mark.parametrize(("similarity", "warned"), [(0.2, True), (0.9, False)])
+def test_the_warning_about_the_nearest_voice_is_updated(similarity: float, warned: bool) -> None:
+    report = make_voice().report
+    warned_before = replace(report, warnings=(*report.warnings, nearest_voice_warning(report.nearest)))
+    refined = warned_before.mark_refined(similarity, "Heart", 0.3)
+    assert (refined.nearest, refined.nearest_similarity) == ("Heart", 0.3)
+    assert refined.warnings == (report.warnings + (nearest_voice_warning("Heart"),) * warned)
+
+
+def test_a_queued_voice_survives_a_restart(build: Build) -> None:
+    server = build()
+    voice = server.add()
+
+    def fail() -> None:
+        raise EngineUnavailable("Out of order.")
+
+    server.engine.before = fail
+    run(server, wait_until(lambda: bool(server.queue.progress(voice))))
+    assert not server.read(voice).report.refined
 
     restarted = build()
-    spoken = restarted.engine.spoken
-    run(restarted, restarted.settled())
-    assert 0 < len(spoken) - 5 < 6 * search.TRIALS  # one to tune it by, four to judge
+    run(restarted, restarted.wait_until_done())
 
     uninterrupted = build("elsewhere")
     uninterrupted.custom_voices.add(voice, RECORDING, 100)
-    uninterrupted.refinement_queue.ask(voice)
-    run(uninterrupted, uninterrupted.settled())
-    assert restarted.read(voice).sound == uninterrupted.read(voice).sound
+    uninterrupted.queue.add(voice)
+    run(uninterrupted, uninterrupted.wait_until_done())
+    assert restarted.read(voice).report.refined
+    assert restarted.read(voice).parameters_hash == uninterrupted.read(voice).parameters_hash
 
 
-def test_live_speech_goes_first(house: House) -> None:
-    """While somebody is speaking, however slowly they listen, no trial is spoken."""
-    house.add()
+def test_live_requests_go_first(server: Server) -> None:
+    """While a live stream is open, however slowly it is read, nothing is synthesized for a refinement."""
+    server.add()
+    pause = server.engine.before = Pause()
 
     async def scene() -> None:
-        await house.until(lambda: len(house.engine.spoken) > 3)
-        work = house.speech.synthesize(SynthesisRequest("One. Two. Three.", VOICES.find("af_heart")))
-        live = house.scheduler.stream(chunk for chunk in work)
-        await anext(live)
-        spoken = len(house.engine.spoken)
+        async with pause.paused():
+            work = server.pipeline.synthesize(SynthesisRequest("One. Two. Three.", VOICES.find("af_heart")))
+            live = server.scheduler.stream(chunk for chunk in work)
+            first = asyncio.ensure_future(anext(live))
+        await first
+        spoken = len(server.engine.spoken)
         for _ in range(20):
-            await asyncio.sleep(0.005)  # for as long as the listener has enough to hear
-            assert len(house.engine.spoken) == spoken
+            await asyncio.sleep(0.005)  # within the playing time of the first chunk
+            assert len(server.engine.spoken) == spoken
         async for _ in live:
             pass
-        await house.settled()
+        await server.wait_until_done()
 
-    run(house, scene())
-
-
-def test_a_voice_that_is_removed_meanwhile(house: House) -> None:
-    voice, other = house.add(), house.add()
-
-    async def scene() -> None:
-        await house.until(house.begun(voice))
-        house.custom_voices.remove(voice.voice_id)
-        await house.settled()
-
-    run(house, scene())
-    assert list(house.custom_voices.store.signatures()) == [other.voice_id]
-    assert house.read(other).report.refined
+    run(server, scene())
 
 
-def test_a_new_name_does_not_disturb_it(house: House) -> None:
-    voice = house.add()
+def test_a_voice_that_is_removed_in_the_meantime(server: Server) -> None:
+    voice, other = server.add(), server.add()
+    pause = server.engine.before = Pause()
 
     async def scene() -> None:
-        await house.until(house.begun(voice))
-        house.custom_voices.change(voice.voice_id, lambda known: known.changed(name="Berta"))
-        await house.settled()
+        async with pause.paused():
+            server.custom_voices.remove(voice.voice_id)
+        await server.wait_until_done()
 
-    run(house, scene())
-    after = house.read(voice)
+    run(server, scene())
+    assert list(server.custom_voices.store.signatures()) == [other.voice_id]
+    assert server.read(other).report.refined
+
+
+def test_a_new_name_does_not_disturb_the_refinement(server: Server) -> None:
+    voice = server.add()
+    pause = server.engine.before = Pause()
+
+    async def scene() -> None:
+        async with pause.paused():
+            server.custom_voices.change(voice.voice_id, lambda known: known.revise(name="Berta"))
+        await server.wait_until_done()
+
+    run(server, scene())
+    after = server.read(voice)
     assert (after.name, after.report.refined, after.revision) == ("Berta", True, 3)
 
 
-@pytest.mark.parametrize("asked", [True, False])
-def test_a_voice_that_is_made_anew_meanwhile(house: House, asked: bool) -> None:
-    """By an edit here or, through the mirror, elsewhere. Only where it was asked for is the new one refined."""
-    voice = house.add()
-    anew = made_up().parameters
+@pytest.mark.parametrize("queued", [True, False])
+def test_a_voice_that_is_made_again_in_the_meantime(server: Server, queued: bool) -> None:
+    """By an edit here or on another server. The new one is only refined if it was queued."""
+    voice = server.add()
+    parameters = make_voice().parameters
+    pause = server.engine.before = Pause()
 
     async def scene() -> None:
-        await house.until(house.begun(voice))
-        changed = house.custom_voices.change(voice.voice_id, lambda known: known.changed(parameters=anew))
-        if asked:
-            house.refinement_queue.ask(changed)
-        await house.settled()
+        async with pause.paused():
+            changed = server.custom_voices.change(voice.voice_id, lambda known: known.revise(parameters=parameters))
+            if queued:
+                server.queue.add(changed)
+        await server.wait_until_done()
 
-    run(house, scene())
-    after = house.read(voice)
-    assert after.report.refined is asked
-    assert asked or after.parameters.to_json() == anew.to_json()
+    run(server, scene())
+    after = server.read(voice)
+    assert after.report.refined is queued
+    assert queued or after.parameters.to_json() == parameters.to_json()
 
 
-def test_made_anew_at_the_last_moment_it_stays_so(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    voice = house.add()
-    anew = made_up().parameters
-    change = house.custom_voices.change
+def test_a_voice_that_is_made_again_just_before_the_new_version_is_written(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    voice = server.add()
+    parameters = make_voice().parameters
+    change = server.custom_voices.change
 
-    def changed_before(*arguments: Any) -> CustomVoice:
-        house.custom_voices.store.change(voice.voice_id, lambda known: known.changed(parameters=anew))
+    def change_twice(*arguments: Any) -> CustomVoice:
+        server.custom_voices.store.change(voice.voice_id, lambda known: known.revise(parameters=parameters))
         return change(*arguments)
 
-    monkeypatch.setattr(house.custom_voices, "change", changed_before)
-    run(house, house.settled())
-    assert house.read(voice).parameters.to_json() == anew.to_json()
+    monkeypatch.setattr(server.custom_voices, "change", change_twice)
+    run(server, server.wait_until_done())
+    assert server.read(voice).parameters.to_json() == parameters.to_json()
 
 
-def test_nobody_wants_it_any_more(house: House) -> None:
-    voice = house.add()
+def test_a_cancelled_refinement_stops(server: Server) -> None:
+    voice = server.add()
+    pause = server.engine.before = Pause()
 
     async def scene() -> None:
-        await house.until(house.begun(voice))
-        house.refinement_queue.drop(voice.voice_id)
-        spoken = len(house.engine.spoken)
-        await asyncio.sleep(0.1)
-        assert len(house.engine.spoken) <= spoken + search.TRIALS
+        async with pause.paused():
+            server.queue.remove(voice.voice_id)
+            other = server.add()
+        await server.wait_until_done()
+        assert server.read(other).report.refined
 
-    run(house, scene())
-    assert house.refinement_queue.waiting() == []
-    assert house.read(voice).to_bytes() == voice.to_bytes()
+    run(server, scene())
+    assert server.read(voice).to_bytes() == voice.to_bytes()
 
 
-def test_a_disk_that_was_full_for_a_while(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    voice = house.add()
-    write, full = atomic_files.write, threading.Event()
+def test_a_disk_that_is_full_for_a_while(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    voice = server.add()
+    write, full, failures = atomic_files.write, threading.Event(), []
+    pause = server.engine.before = Pause()
 
-    def writes(file: Path, content: bytes) -> None:
+    def write_unless_full(file: Path, content: bytes) -> None:
         if full.is_set():
+            failures.append(file)
             raise OSError(28, "No space left on device")
         write(file, content)
 
-    monkeypatch.setattr(atomic_files, "write", writes)
+    monkeypatch.setattr(atomic_files, "write", write_unless_full)
 
     async def scene() -> None:
-        await house.until(house.begun(voice))
-        full.set()
-        await asyncio.sleep(0.1)
-        assert house.refinement_queue.waiting() == [voice.voice_id]
-        assert not house.read(voice).report.refined
+        async with pause.paused():
+            full.set()
+        await wait_until(lambda: len(failures) >= 3)
+        assert server.queue.waiting() == [voice.voice_id]
+        assert not server.read(voice).report.refined
         full.clear()
-        await house.settled()
+        await server.wait_until_done()
 
-    run(house, scene())
-    assert house.read(voice).report.refined
+    run(server, scene())
+    assert server.read(voice).report.refined
 
 
-def test_a_disk_that_does_not_answer_for_a_while(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    voice = house.add()
-    waiting, failures = house.refinement_queue.waiting, [OSError(5, "Input/output error")] * 3
+def test_a_disk_that_does_not_answer_for_a_while(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    voice = server.add()
+    waiting, failures = server.queue.waiting, [OSError(5, "Input/output error")] * 3
 
-    def waits() -> list[str]:
+    def fail_at_first() -> list[str]:
         if failures:
             raise failures.pop()
         return waiting()
 
-    monkeypatch.setattr(house.refinement_queue, "waiting", waits)
-    run(house, house.until(lambda: house.read(voice).report.refined))
+    monkeypatch.setattr(server.queue, "waiting", fail_at_first)
+    run(server, wait_until(lambda: server.read(voice).report.refined))
 
 
-def test_an_engine_that_fails_for_a_while(house: House) -> None:
-    voice = house.add()
+def test_an_engine_that_fails_for_a_while(server: Server) -> None:
+    voice = server.add()
+    failures = [False, True, True, False, False, False, True]
 
-    def fails() -> None:
-        if 10 < failures.pop() < 15:
+    def fail_sometimes() -> None:
+        if failures and failures.pop(0):
             raise EngineUnavailable("Out of order.")
 
-    failures = list(range(1_000, 0, -1))
-    house.engine.before = fails
-    run(house, house.settled())
-    assert house.read(voice).report.refined
+    server.engine.before = fail_sometimes
+    run(server, server.wait_until_done())
+    assert not failures
+    assert server.read(voice).report.refined
 
 
-def test_before_the_engine_is_loaded_nothing_is_lost(house: House) -> None:
-    voice = house.add()
-    loaded = threading.Event()
-    house.engine.load = loaded.wait  # type: ignore[assignment]
+def test_before_the_engine_is_loaded_the_voice_stays_queued(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    voice = server.add()
+    loaded, polls = threading.Event(), record_polls(server, monkeypatch)
+    server.engine.load = lambda: loaded.wait(TIMEOUT)  # type: ignore[method-assign, assignment]
 
     async def scene() -> None:
-        await asyncio.sleep(0.1)
+        await wait_until(lambda: len(polls) > 3)
         with pytest.raises(ModelLoading):
-            house.scheduler.require_ready()
-        assert house.refinement_queue.waiting() == [voice.voice_id]
+            server.scheduler.require_ready()
+        assert server.queue.waiting() == [voice.voice_id]
         loaded.set()
-        await house.settled()
+        await server.wait_until_done()
 
-    run(house, scene())
-    assert house.read(voice).report.refined
+    run(server, scene())
+    assert server.read(voice).report.refined
 
 
-def test_one_that_cannot_be_refined_does_not_hold_up_the_others(house: House, caplog: pytest.LogCaptureFixture) -> None:
-    bad, good = house.add(), house.add()
-    encode = house.encoder.encode
-    heard: list[int] = []
+def test_a_voice_that_cannot_be_refined_does_not_hold_up_the_others(
+    server: Server, caplog: pytest.LogCaptureFixture
+) -> None:
+    bad, good = server.add(), server.add()
+    encode = server.encoder.encode
+    calls: list[int] = []
 
-    def hears(samples: Samples, rate: int) -> Made:
-        heard.append(1)
-        if len(heard) == 1:
+    def fail_at_first(samples: Samples, rate: int) -> SpeakerEmbedding:
+        calls.append(1)
+        if len(calls) == 1:
             raise RuntimeError("a bug")
         return encode(samples, rate)
 
-    house.encoder.encode = hears  # type: ignore[method-assign]
-    run(house, house.settled())
-    assert house.read(bad).to_bytes() == bad.to_bytes()
-    assert house.read(good).report.refined
+    server.encoder.encode = fail_at_first  # type: ignore[method-assign]
+    run(server, server.wait_until_done())
+    assert server.read(bad).to_bytes() == bad.to_bytes()
+    assert server.read(good).report.refined
     assert "cannot be refined" in caplog.text
 
 
-@pytest.mark.parametrize("damage", ["note", "recording", "no recording"])
-def test_what_is_damaged_is_given_up(house: House, damage: str, tmp_path: Path) -> None:
-    voice = house.add()
-    if damage == "note":
+@pytest.mark.parametrize("damage", ["queue file", "recording", "no recording"])
+def test_a_damaged_voice_leaves_the_queue(server: Server, damage: str, tmp_path: Path) -> None:
+    voice = server.add()
+    if damage == "queue file":
         (tmp_path / "here/refining" / voice.voice_id).write_bytes(b"nonsense")
     elif damage == "recording":
         (tmp_path / "here" / voice.voice_id / StoredReference.of(RECORDING).name).write_bytes(b"nonsense")
     else:
-        house.custom_voices.change(voice.voice_id, lambda known: known.changed(reference=None))
-    run(house, house.settled())
-    assert not house.read(voice).report.refined
+        server.custom_voices.change(voice.voice_id, lambda known: known.revise(reference=None))
+    run(server, server.wait_until_done())
+    assert not server.read(voice).report.refined
 
 
-def test_of_two_servers_with_one_folder_one_refines(build: Build) -> None:
+def test_of_two_servers_that_share_a_folder_one_refines(build: Build, monkeypatch: pytest.MonkeyPatch) -> None:
     one, other = build(), build()
     voice = one.add()
+    pause = one.engine.before = Pause()
+    polls = record_polls(other, monkeypatch)
 
     async def main() -> None:
         async with running(one):
-            await one.until(one.begun(voice))
-            async with running(other):
-                await asyncio.sleep(0.05)
+            async with pause.paused(), running(other):
+                await wait_until(lambda: len(polls) > 3)
                 assert other.engine.spoken == []
-                assert other.refinement_queue.progress(voice)  # which it shows as well
-                await one.settled()
+                assert other.queue.progress(voice), "the other server shows the progress, too"
+            await one.wait_until_done()
 
     asyncio.run(main())
     assert one.read(voice).revision == 2
 
 
-def test_of_two_regions_the_first_is_taken_over_by_the_other(build: Build) -> None:
+def test_of_two_regions_the_first_version_wins(build: Build) -> None:
     here, there = build("here"), build("there")
     voice = here.add()
-    there.custom_voices.store.take_over(voice, RECORDING)
-    there.refinement_queue.ask(voice)
+    there.custom_voices.store.save_fetched(voice, RECORDING)
+    there.queue.add(voice)
+    pause = there.engine.before = Pause()
 
     async def main() -> None:
         async with running(there):
-            await there.until(there.begun(voice))
-            held = threading.Event()
-            there.engine.before = held.wait
-            async with running(here):
-                await here.settled()
-            there.custom_voices.store.take_over(here.read(voice), RECORDING)  # as the mirror does
-            held.set()
-            await there.settled()
+            async with pause.paused():
+                async with running(here):
+                    await here.wait_until_done()
+                there.custom_voices.store.save_fetched(here.read(voice), RECORDING)  # as the sync does
+            await there.wait_until_done()
 
     asyncio.run(main())
     assert here.read(voice).report.refined

@@ -1,4 +1,4 @@
-"""Refinement as it is asked for: over HTTP, by the settings and on the command line."""
+"""Requests for refinement: over HTTP, by the setting and on the command line."""
 
 import base64
 import time
@@ -11,13 +11,13 @@ import pytest
 from fastapi.testclient import TestClient
 from pydantic import ValidationError
 
-from svc.cloning import refinement as refinement_worker
-from svc.cloning import search
+from svc.cloning import refinement
+from svc.cloning.trial import LoadSpeakerEncoder
 from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline
 from svc.text.g2p import Phonemizer
 from tests.cli.test_voices import run
-from tests.cloning.stand_ins import TellingEngine, load_believing
+from tests.cloning.fakes import StyleEchoEngine, load_outdated_encoder, load_style_encoder
 from tests.conftest import ready
 
 Serve = Callable[..., AbstractContextManager[TestClient]]
@@ -25,24 +25,23 @@ Serve = Callable[..., AbstractContextManager[TestClient]]
 
 @pytest.fixture
 def serve(phonemizer: Phonemizer, tmp_path: Path) -> Serve:
-    def serve(**settings: Any) -> AbstractContextManager[TestClient]:
+    def serve(encoder: LoadSpeakerEncoder = load_style_encoder, **settings: Any) -> AbstractContextManager[TestClient]:
         chosen = Settings(data_dir=tmp_path / "data", cache_dir=tmp_path / "cache", **settings)
-        return ready(chosen, Pipeline(TellingEngine(), phonemizer), load_believing)
+        return ready(chosen, Pipeline(StyleEchoEngine(), phonemizer), encoder)
 
     return serve
 
 
 @pytest.fixture
-def never(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is asked for stays to be seen."""
-    monkeypatch.setattr(refinement_worker, "_LOOK_EVERY", 3_600.0)
+def without_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Queued voices stay queued: the worker does not poll again."""
+    monkeypatch.setattr(refinement, "_POLL_SECONDS", 3_600.0)
 
 
 @pytest.fixture
-def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search, "GENERATIONS", 4)
-    monkeypatch.setattr(refinement_worker, "_REST", 0.0)
-    monkeypatch.setattr(refinement_worker, "_LOOK_EVERY", 0.01)
+def without_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(refinement, "_REST", 0.0)
+    monkeypatch.setattr(refinement, "_POLL_SECONDS", 0.01)
 
 
 def clone(client: TestClient, wav: bytes, path: str = "/voices", **fields: str) -> str:
@@ -56,13 +55,14 @@ def cloning(client: TestClient, voice_id: str) -> dict[str, Any]:
     return found
 
 
-def settled(client: TestClient, voice_id: str) -> dict[str, Any]:
-    """How the voice was made, once it is no longer being refined."""
-    for _ in range(3_000):  # a minute or more, and not for ever
+def wait_until_refined(client: TestClient, voice_id: str) -> dict[str, Any]:
+    """The `cloning` fields of the voice, once it is not queued any more."""
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline:
         if (found := cloning(client, voice_id))["refinement_progress"] is None:
             return found
         time.sleep(0.02)
-    raise AssertionError("it never ends")
+    raise AssertionError("the refinement does not end")
 
 
 def edit(client: TestClient, voice_id: str, *recordings: bytes, **fields: str) -> Any:
@@ -70,34 +70,44 @@ def edit(client: TestClient, voice_id: str, *recordings: bytes, **fields: str) -
     return client.post(f"/v1/voices/{voice_id}/edit", data={"name": "Anna", **fields}, files=files)
 
 
-@pytest.mark.usefixtures("at_once")
-def test_the_new_version_takes_the_place_of_the_old_one(serve: Serve, wav: bytes) -> None:
-    with serve() as client:
-        voice_id = clone(client, wav, refine="false")
+@pytest.mark.usefixtures("without_pauses")
+def test_a_voice_of_an_older_release_is_replaced(serve: Serve, wav: bytes) -> None:
+    with serve(load_outdated_encoder) as client:
+        voice_id = clone(client, wav)
         path = f"/v1/text-to-speech/{voice_id}?output_format=pcm_24000"
         before, as_cloned = client.post(path, json={"text": "Hello."}).content, cloning(client, voice_id)
         assert (as_cloned["refined"], as_cloned["revision"]) == (False, 1)
+    with serve() as client:
         assert edit(client, voice_id, refine="true").json() == {"status": "ok"}
-        after = settled(client, voice_id)
+        after = wait_until_refined(client, voice_id)
         assert after["refined"]
         assert after["revision"] > as_cloned["revision"]
         assert after["similarity"] > as_cloned["similarity"]
         assert client.post(path, json={"text": "Hello."}).content != before
 
 
-@pytest.mark.usefixtures("at_once")
-def test_a_restart_goes_on(serve: Serve, wav: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    with monkeypatch.context() as patch:
-        patch.setattr(refinement_worker, "_LOOK_EVERY", 3_600.0)
-        with serve(refine_voices=True) as client:
-            voice_id = clone(client, wav)
+@pytest.mark.usefixtures("without_pauses")
+def test_a_voice_of_the_installed_encoder_stays_as_it_is(serve: Serve, wav: bytes) -> None:
     with serve() as client:
-        assert settled(client, voice_id)["refined"]
+        voice_id = clone(client, wav, refine="true")
+        after = wait_until_refined(client, voice_id)
+        assert (after["refined"], after["revision"]) == (False, 1)
 
 
-@pytest.mark.usefixtures("never")
+@pytest.mark.usefixtures("without_pauses")
+def test_a_queued_voice_survives_a_restart(serve: Serve, wav: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(refinement, "_POLL_SECONDS", 3_600.0)
+        with serve(load_outdated_encoder, refine_voices=True) as client:
+            voice_id = clone(client, wav)
+            assert cloning(client, voice_id)["refinement_progress"] == 0
+    with serve() as client:
+        assert wait_until_refined(client, voice_id)["refined"]
+
+
+@pytest.mark.usefixtures("without_worker")
 @pytest.mark.parametrize(
-    ("setting", "asked", "expected"),
+    ("setting", "requests", "expected"),
     [
         (False, {"true": "/voices", "1": "/v1/voices/add"}, 0),
         (False, {"": "/voices", "maybe": "/v1/voices/add"}, None),
@@ -105,27 +115,27 @@ def test_a_restart_goes_on(serve: Serve, wav: bytes, monkeypatch: pytest.MonkeyP
         (True, {"false": "/voices"}, None),
     ],
 )
-def test_asked_for_by_request_or_setting(
-    serve: Serve, wav: bytes, setting: bool, asked: dict[str, str], expected: float | None
+def test_requested_in_a_form_or_by_the_setting(
+    serve: Serve, wav: bytes, setting: bool, requests: dict[str, str], expected: float | None
 ) -> None:
     with serve(refine_voices=setting) as client:
-        for flag, path in asked.items():
+        for flag, path in requests.items():
             voice_id = clone(client, wav, path, refine=flag)
             assert cloning(client, voice_id)["refinement_progress"] == expected
 
 
-@pytest.mark.usefixtures("never")
-def test_asked_for_in_json(serve: Serve, wav: bytes) -> None:
+@pytest.mark.usefixtures("without_worker")
+def test_requested_in_json(serve: Serve, wav: bytes) -> None:
     with serve() as client:
-        for asked, expected in ((True, 0), (None, None)):
-            body = {"name": "Anna", "file": base64.b64encode(wav).decode(), "refine": asked}
+        for refine, expected in ((True, 0), (None, None)):
+            body = {"name": "Anna", "file": base64.b64encode(wav).decode(), "refine": refine}
             voice = client.post("/voices", json=body).json()
             assert voice["cloning"]["refinement_progress"] == expected
             assert voice in client.get("/v1/voices").json()["voices"]
 
 
-@pytest.mark.usefixtures("never")
-def test_asked_for_later_and_called_off(serve: Serve, wav: bytes) -> None:
+@pytest.mark.usefixtures("without_worker")
+def test_requested_later_and_cancelled(serve: Serve, wav: bytes) -> None:
     with serve() as client:
         voice_id = clone(client, wav)
         for fields, expected in (
@@ -138,18 +148,17 @@ def test_asked_for_later_and_called_off(serve: Serve, wav: bytes) -> None:
             assert cloning(client, voice_id)["refinement_progress"] == expected
 
 
-@pytest.mark.usefixtures("never")
-def test_a_further_recording_begins_anew(serve: Serve, wav: bytes) -> None:
-    """It made the voice anew: what was found for the one before is of no use, and the wish remains."""
+@pytest.mark.usefixtures("without_worker")
+def test_a_further_recording_queues_a_voice_again_that_was_queued(serve: Serve, wav: bytes) -> None:
     with serve() as client:
-        wanted, other = clone(client, wav, refine="true"), clone(client, wav)
-        for voice_id, expected in ((wanted, 0), (other, None)):
+        queued, other = clone(client, wav, refine="true"), clone(client, wav)
+        for voice_id, expected in ((queued, 0), (other, None)):
             assert edit(client, voice_id, wav).status_code == 200
             assert cloning(client, voice_id)["refinement_progress"] == expected
 
 
-@pytest.mark.usefixtures("never")
-def test_without_its_recording_a_voice_cannot_be_refined(serve: Serve, wav: bytes) -> None:
+@pytest.mark.usefixtures("without_worker")
+def test_a_voice_without_its_recording_cannot_be_refined(serve: Serve, wav: bytes) -> None:
     with serve(keep_references=False) as client:
         refused = client.post("/voices", data={"name": "Anna", "refine": "true"}, files={"files": ("x", wav)})
         assert (refused.status_code, refused.json()["detail"]["status"]) == (400, "no_reference")
@@ -161,25 +170,25 @@ def test_without_its_recording_a_voice_cannot_be_refined(serve: Serve, wav: byte
         assert cloning(client, voice_id)["revision"] == 1
 
 
-def test_a_setting_that_could_do_nothing_is_refused() -> None:
+def test_the_setting_is_refused_if_references_are_not_kept() -> None:
     with pytest.raises(ValidationError, match="SVC_KEEP_REFERENCES"):
         Settings(keep_references=False, refine_voices=True)
 
 
-@pytest.mark.usefixtures("never")
-def test_where_the_wish_cannot_be_kept_the_voice_is(serve: Serve, wav: bytes, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("without_worker")
+def test_a_voice_is_kept_even_if_it_cannot_be_queued(serve: Serve, wav: bytes, tmp_path: Path) -> None:
     with serve() as client:
         (tmp_path / "data/voices").mkdir(parents=True)
         (tmp_path / "data/voices/refining").write_bytes(b"in the way")
         assert cloning(client, clone(client, wav, refine="true"))["refinement_progress"] is None
 
 
-@pytest.mark.usefixtures("at_once")
-def test_asked_for_on_the_command_line(serve: Serve, wav: bytes, tmp_path: Path) -> None:
-    """A server does it, once there is one."""
+@pytest.mark.usefixtures("without_pauses")
+def test_requested_on_the_command_line(serve: Serve, wav: bytes, tmp_path: Path) -> None:
+    """A server refines it, once one runs."""
     (tmp_path / "clip").write_bytes(wav)
     added = run(tmp_path, "add", "Anna", "clip", "--refine")
     assert added.returncode == 0, added.stderr
     assert "refine" in added.stderr
     with serve() as client:
-        assert settled(client, added.stdout.strip())["refined"]
+        assert wait_until_refined(client, added.stdout.strip())["refined"]

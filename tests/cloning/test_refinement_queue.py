@@ -1,15 +1,15 @@
-"""What is to be refined is noted so that a crash, an edit and a damaged file are survived."""
+"""The refinement queue on disk survives a crash, an edit and a damaged file."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from svc import atomic_files
-from svc.cloning.refinement_queue import Refinement, RefinementQueue
-from svc.cloning.search import GENERATIONS, TRIALS, Search
+from svc.cloning.refinement import STEPS, Refinement, RefinementQueue
 from svc.errors import NoReference, StorageUnavailable
 from svc.voices.custom_voice import CustomVoice
-from tests.voices.examples import made_up
+from tests.voices.examples import make_voice
 
 
 @pytest.fixture
@@ -18,111 +18,140 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def refinement_queue(folder: Path) -> RefinementQueue:
+def queue(folder: Path) -> RefinementQueue:
     return RefinementQueue(folder)
 
 
-def further(refinement_queue: RefinementQueue, voice: CustomVoice) -> Refinement:
-    """The refinement of a voice, a generation later."""
-    known = refinement_queue.find(voice.voice_id)
+def advance(queue: RefinementQueue, voice: CustomVoice) -> Refinement:
+    """The refinement of a queued voice, one step later."""
+    known = queue.find(voice.voice_id)
     assert known
-    return Refinement(voice.voice_id, voice.sound, known.search.after([0.0] * TRIALS))
+    return replace(known, steps_done=known.steps_done + 1)
 
 
-def test_from_asked_to_dropped(refinement_queue: RefinementQueue) -> None:
-    voice = made_up()
-    assert refinement_queue.progress(voice) is None
-    assert refinement_queue.waiting() == []
-    refinement_queue.ask(voice)
-    assert refinement_queue.progress(voice) == 0
-    assert refinement_queue.go_on(further(refinement_queue, voice))
-    assert 0 < (refinement_queue.progress(voice) or 0) < 1
-    refinement_queue.drop(voice.voice_id)
-    refinement_queue.drop(voice.voice_id)
-    assert refinement_queue.progress(voice) is None
+def test_a_voice_is_added_updated_and_removed(queue: RefinementQueue) -> None:
+    voice = make_voice()
+    assert queue.progress(voice) is None
+    assert queue.waiting() == []
+    queue.add(voice)
+    assert queue.progress(voice) == 0
+    assert queue.update(advance(queue, voice))
+    assert 0 < (queue.progress(voice) or 0) < 1
+    queue.remove(voice.voice_id)
+    queue.remove(voice.voice_id)
+    assert queue.progress(voice) is None
 
 
-def test_asked_twice_it_goes_on(refinement_queue: RefinementQueue) -> None:
-    voice = made_up()
-    refinement_queue.ask(voice)
-    refinement_queue.go_on(further(refinement_queue, voice))
-    refinement_queue.ask(voice.changed(name="Another name"))
-    assert refinement_queue.progress(voice) != 0
+def test_progress_goes_from_0_to_1(queue: RefinementQueue) -> None:
+    voice = make_voice()
+    queue.add(voice)
+    seen = [queue.progress(voice)]
+    for _ in range(STEPS):
+        queue.update(advance(queue, voice))
+        seen.append(queue.progress(voice))
+    assert seen == sorted(set(seen), key=lambda progress: progress or 0)
+    assert (seen[0], seen[-1]) == (0, 1)
 
 
-def test_a_voice_that_was_made_anew_begins_anew(refinement_queue: RefinementQueue) -> None:
-    voice = made_up()
-    refinement_queue.ask(voice)
-    before = further(refinement_queue, voice)
-    anew = voice.changed(parameters=made_up().parameters)
-    assert refinement_queue.progress(anew) is None
-    refinement_queue.ask(anew)
-    assert refinement_queue.progress(anew) == 0
-    assert not refinement_queue.go_on(before)
-    refinement_queue.drop(voice.voice_id, voice.sound)
-    assert refinement_queue.progress(anew) == 0
+def test_added_twice_it_continues(queue: RefinementQueue) -> None:
+    voice = make_voice()
+    queue.add(voice)
+    queue.update(advance(queue, voice))
+    queue.add(voice.revise(name="Another name"))
+    assert queue.progress(voice) != 0
 
 
-def test_what_is_not_wanted_any_more_does_not_come_back(refinement_queue: RefinementQueue) -> None:
-    voice = made_up()
-    refinement_queue.ask(voice)
-    later = further(refinement_queue, voice)
-    refinement_queue.drop(voice.voice_id)
-    assert not refinement_queue.go_on(later)
-    assert refinement_queue.waiting() == []
+def test_a_voice_with_new_parameters_starts_again(queue: RefinementQueue) -> None:
+    voice = make_voice()
+    queue.add(voice)
+    before = advance(queue, voice)
+    changed = voice.revise(parameters=make_voice().parameters)
+    assert queue.progress(changed) is None
+    queue.add(changed)
+    assert queue.progress(changed) == 0
+    assert not queue.update(before)
+    queue.remove(voice.voice_id, voice.parameters_hash)
+    assert queue.progress(changed) == 0
 
 
-def test_what_was_begun_goes_first(refinement_queue: RefinementQueue) -> None:
-    first, second, third = made_up(), made_up(), made_up()
+def test_an_update_does_not_bring_back_a_removed_refinement(queue: RefinementQueue) -> None:
+    voice = make_voice()
+    queue.add(voice)
+    later = advance(queue, voice)
+    queue.remove(voice.voice_id)
+    assert not queue.update(later)
+    assert queue.waiting() == []
+
+
+def test_a_voice_that_was_begun_goes_first(queue: RefinementQueue) -> None:
+    first, second, third = make_voice(), make_voice(), make_voice()
     for voice in (first, second, third):
-        refinement_queue.ask(voice)
-    refinement_queue.go_on(further(refinement_queue, third))
-    assert refinement_queue.waiting() == [third.voice_id, first.voice_id, second.voice_id]
+        queue.add(voice)
+    queue.update(advance(queue, third))
+    assert queue.waiting() == [third.voice_id, first.voice_id, second.voice_id]
 
 
-def test_without_its_recording_there_is_nothing_to_compare_a_voice_with(refinement_queue: RefinementQueue) -> None:
+def test_a_voice_without_a_reference_is_refused(queue: RefinementQueue) -> None:
     with pytest.raises(NoReference):
-        refinement_queue.ask(made_up(reference=None))
+        queue.add(make_voice(reference=None))
 
 
-@pytest.mark.parametrize("content", [b"", b"nonsense", b"[]", b"{}", b'{"sound": "x", "search": {}}', b"\xff"])
-def test_a_damaged_note_counts_as_none(content: bytes, refinement_queue: RefinementQueue, folder: Path) -> None:
-    voice = made_up()
-    refinement_queue.ask(voice)
-    (folder / voice.voice_id).write_bytes(content)
-    assert refinement_queue.find(voice.voice_id) is None
-    assert refinement_queue.progress(voice) is None
-    assert refinement_queue.waiting() == [voice.voice_id]
-    refinement_queue.drop(voice.voice_id, None)
-    assert refinement_queue.waiting() == []
-
-
-def test_a_full_disk_leaves_the_note_that_was_there(
-    refinement_queue: RefinementQueue, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    "search", [{}, {"generation": 5, "centre": [0.1, -0.2]}, {"generation": 13, "centre": [0.0] * 17}], ids=str
+)
+def test_a_file_of_an_older_release_counts_as_queued(
+    search: dict[str, object], queue: RefinementQueue, folder: Path
 ) -> None:
-    voice = made_up()
-    refinement_queue.ask(voice)
-    later = further(refinement_queue, voice)
+    """They hold the state of a search that is gone."""
+    voice = make_voice()
+    folder.mkdir()
+    content = f'{{"sound": "{voice.parameters_hash}", "search": {search}}}'.replace("'", '"')
+    (folder / voice.voice_id).write_text(content)
+    assert queue.progress(voice) == 0
+    assert queue.waiting() == [voice.voice_id]
+    assert queue.update(advance(queue, voice))
 
-    def full(*_: object) -> None:
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"nonsense",
+        b"[]",
+        b"{}",
+        b'{"sound": "x", "steps_done": "many"}',
+        b'{"sound": "x", "steps_done": 99}',
+        b'{"sound": "x", "steps_done": null}',
+        b"\xff",
+    ],
+)
+def test_a_damaged_file_is_no_refinement(content: bytes, queue: RefinementQueue, folder: Path) -> None:
+    voice = make_voice()
+    queue.add(voice)
+    (folder / voice.voice_id).write_bytes(content)
+    assert queue.find(voice.voice_id) is None
+    assert queue.progress(voice) is None
+    assert queue.waiting() == [voice.voice_id], "the worker removes it"
+    queue.remove(voice.voice_id, None)
+    assert queue.waiting() == []
+
+
+def test_on_a_full_disk_the_old_file_remains(queue: RefinementQueue, monkeypatch: pytest.MonkeyPatch) -> None:
+    voice = make_voice()
+    queue.add(voice)
+    later = advance(queue, voice)
+
+    def fail(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(atomic_files, "write", full)
+        patch.setattr(atomic_files, "write", fail)
         with pytest.raises(StorageUnavailable):
-            refinement_queue.go_on(later)
-    assert refinement_queue.progress(voice) == 0
+            queue.update(later)
+    assert queue.progress(voice) == 0
 
 
-def test_what_a_crash_left_beside_it_is_no_note(refinement_queue: RefinementQueue, folder: Path) -> None:
+def test_a_file_that_was_not_finished_before_a_crash_is_ignored(queue: RefinementQueue, folder: Path) -> None:
     folder.mkdir()
-    (folder / f"{made_up().voice_id}{atomic_files.BESIDE}").write_bytes(b"")
-    assert refinement_queue.waiting() == []
-
-
-def test_a_search_that_is_done_has_come_all_the_way(refinement_queue: RefinementQueue) -> None:
-    voice = made_up()
-    refinement_queue.ask(voice)
-    done = Search(GENERATIONS, Search.start().centre)
-    refinement_queue.go_on(Refinement(voice.voice_id, voice.sound, done))
-    assert refinement_queue.progress(voice) == 1
+    (folder / f"{make_voice().voice_id}{atomic_files.BESIDE}").write_bytes(b"")
+    assert queue.waiting() == []

@@ -23,7 +23,7 @@ from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline
 from svc.text.g2p import Phonemizer
 from tests.clients.conftest import serving, wait_until_ready
-from tests.voices.object_store import free_port
+from tests.voices.s3_server import free_port
 
 ROOT = Path(__file__).parents[2]
 CADDY = Path(sys.executable).with_name("caddy")

@@ -30,7 +30,7 @@ from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline
 from svc.text.g2p import Phonemizer
 from tests.audio.recordings import RATE, encoded
-from tests.cloning.conftest import load_stand_in
+from tests.cloning.fakes import load_fake_encoder
 from tests.docs.blocks import ROOT
 from tests.docs.stand_ins import COMMANDS
 
@@ -70,7 +70,7 @@ class Surroundings:
 
 @contextmanager
 def _serving(settings: Settings, phonemizer: Phonemizer, certificate: Path | None = None) -> Iterator[str]:
-    app = create_app(settings, Pipeline(FakeEngine(), phonemizer), encoder=load_stand_in)
+    app = create_app(settings, Pipeline(FakeEngine(), phonemizer), encoder=load_fake_encoder)
     server = create_server(app, settings)
     server.config.ssl_certfile = certificate
     with socket.create_server(("127.0.0.1", 0)) as listener:

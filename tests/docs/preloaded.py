@@ -14,7 +14,7 @@ from typing import NoReturn, TypedDict
 import svc.auth.table  # noqa: F401  (what the commands load only when they need it)
 from svc.cli import voices
 from svc.cli.main import main
-from tests.cloning.conftest import load_stand_in
+from tests.cloning.fakes import load_fake_encoder
 
 
 class Call(TypedDict):
@@ -70,5 +70,5 @@ def _work(call: Call, streams: list[int]) -> NoReturn:
 
 
 if __name__ == "__main__":
-    voices.load_speaker_encoder = load_stand_in  # type: ignore[attr-defined]
+    voices.load_speaker_encoder = load_fake_encoder  # type: ignore[attr-defined]
     serve(sys.argv[1])

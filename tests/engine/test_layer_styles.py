@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from svc.app import create_engine
-from svc.cloning.speech_detection import listen
+from svc.cloning.speech_detection import analyze_frames
 from svc.engine.protocol import NO_LAYER_OFFSETS, NO_VOCODER_EMBEDDING, Engine, Samples, Utterance
 from svc.settings import Settings
 from svc.voices.catalogue import VoiceCatalogue
@@ -34,7 +34,7 @@ def sound(
 
 
 def pitch(samples: Samples) -> float:
-    heard = listen(samples)
+    heard = analyze_frames(samples)
     return float(np.median(heard.pitch[(heard.level > heard.loud - 15) & (heard.periodicity > 0.8)]))
 
 

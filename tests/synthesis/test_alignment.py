@@ -10,10 +10,11 @@ from svc.synthesis.alignment import Alignment
 from svc.synthesis.pipeline import Pipeline
 from svc.synthesis.request import SynthesisRequest
 from svc.text.g2p import Phonemizer
-from svc.voices.catalogue import VoiceCatalogue, built_in
+from svc.voices.built_in import load_built_in_voices
+from svc.voices.catalogue import VoiceCatalogue
 
 PIPELINE = Pipeline(FakeEngine(), Phonemizer())
-VOICE = VoiceCatalogue(built_in()).default
+VOICE = VoiceCatalogue(load_built_in_voices()).default
 
 
 def _align(text: str) -> tuple[Alignment, Alignment, float]:

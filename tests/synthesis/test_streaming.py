@@ -12,10 +12,11 @@ from svc.synthesis.pipeline import Pipeline
 from svc.synthesis.request import AudioPart, SynthesisRequest
 from svc.synthesis.streaming import StreamingSynthesis
 from svc.text.g2p import Phonemizer
-from svc.voices.catalogue import VoiceCatalogue, built_in
+from svc.voices.built_in import load_built_in_voices
+from svc.voices.catalogue import VoiceCatalogue
 
 PIPELINE = Pipeline(FakeEngine(), Phonemizer())
-VOICE = VoiceCatalogue(built_in()).default
+VOICE = VoiceCatalogue(load_built_in_voices()).default
 SCHEDULE = (25, 100, 160)
 STORY = (
     "Well, the man who came, as it were, from e.g. Springfield said: it costs $1,000.50 at 3:30 p.m., which is not "

@@ -1,18 +1,17 @@
-"""Voices made up for the tests of keeping them."""
+"""Custom voices with random parameters."""
 
 import time
 
 import numpy as np
 
-from svc.cloning.reference import Measured
 from svc.text.language import Language
-from svc.voices.custom_voice import CustomVoice, Report, StoredReference, new_id
+from svc.voices.custom_voice import CustomVoice, ReferenceMeasurements, Report, StoredReference, new_id
 from svc.voices.parameters import LAYERS, STYLE, VoiceParameters
 
 
-def made_up(name: str = "Anna", reference: bytes | None = b"reference") -> CustomVoice:
-    chance = np.random.default_rng()
-    timbre, melody = 0.1 * chance.standard_normal((2, STYLE), dtype=np.float32)
+def make_voice(name: str = "Anna", reference: bytes | None = b"reference") -> CustomVoice:
+    random = np.random.default_rng()
+    timbre, melody = 0.1 * random.standard_normal((2, STYLE), dtype=np.float32)
     return CustomVoice(
         voice_id=new_id(),
         name=name,
@@ -20,7 +19,7 @@ def made_up(name: str = "Anna", reference: bytes | None = b"reference") -> Custo
         description="Jeune.",
         labels={"accent": "breton"},
         parameters=VoiceParameters(timbre, melody, np.zeros((LAYERS, STYLE), np.float32), 0.9),
-        report=Report(Measured(12, 11, 10, -23, -60, 37, 0), 0.6, "Siwis", 0.3, ("It is noisy.",)),
+        report=Report(ReferenceMeasurements(12, 11, 10, -23, -60, 37, 0), 0.6, "Siwis", 0.3, ("It is noisy.",)),
         created_at=int(time.time()),
         changed_at=time.time(),
         key_id="a-key",

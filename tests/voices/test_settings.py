@@ -1,3 +1,5 @@
+"""`voice_settings`: what each slider changes."""
+
 import numpy as np
 import pytest
 
@@ -12,7 +14,7 @@ def test_defaults_leave_the_voice_as_it_is(voices: VoiceCatalogue) -> None:
     assert VoiceSettings().style_table(voices.default, Language.ENGLISH_US) is voices.default.style
 
 
-def test_stability_calms_and_style_enlivens() -> None:
+def test_stability_narrows_and_style_widens_the_pitch_range() -> None:
     ranges = [VoiceSettings(stability=value).delivery(None).pitch_range for value in (0, 0.25, 0.5, 0.75, 1)]
     assert ranges == sorted(ranges, reverse=True)
     assert len(set(ranges)) == 5
@@ -21,16 +23,16 @@ def test_stability_calms_and_style_enlivens() -> None:
     assert len(set(ranges)) == 3
 
 
-@pytest.mark.parametrize(("asked", "spoken"), [(-1, 0.5), (0.5, 0.5), (1.2, 1.2), (9, 2.0)])
-def test_speed_is_clamped(asked: float, spoken: float) -> None:
-    assert VoiceSettings(speed=asked).delivery(None).speed == spoken
+@pytest.mark.parametrize(("requested", "expected"), [(-1, 0.5), (0.5, 0.5), (1.2, 1.2), (9, 2.0)])
+def test_speed_is_clamped(requested: float, expected: float) -> None:
+    assert VoiceSettings(speed=requested).delivery(None).speed == expected
 
 
 def test_sliders_are_clamped() -> None:
     assert VoiceSettings(stability=9, style=-4).delivery(None) == VoiceSettings(stability=1, style=0).delivery(None)
 
 
-def test_similarity_moves_timbre_between_average_and_own(voices: VoiceCatalogue) -> None:
+def test_similarity_boost_blends_the_timbre_with_the_mean_voice(voices: VoiceCatalogue) -> None:
     voice = voices.find("am_adam")
 
     def distance(settings: VoiceSettings) -> float:
@@ -41,4 +43,4 @@ def test_similarity_moves_timbre_between_average_and_own(voices: VoiceCatalogue)
     assert distances[0] < 0.7 * distances[2]
     assert distance(VoiceSettings(use_speaker_boost=False)) < distances[2]
     changed = VoiceSettings(similarity_boost=0).style_table(voice, voice.language)
-    assert np.array_equal(changed[:, 128:], voice.style[:, 128:]), "the melody is not a matter of similarity"
+    assert np.array_equal(changed[:, 128:], voice.style[:, 128:]), "similarity does not change the melody"

@@ -1,4 +1,4 @@
-"""Voices on the disk: whole or not there at all, whatever happens on the way."""
+"""Voices on disk: the old state or the new one, whatever happens in between; pending uploads; the catalogue."""
 
 import os
 import random
@@ -17,50 +17,50 @@ import pytest
 
 from svc import atomic_files
 from svc.errors import StorageUnavailable, VoiceLimitReached, VoiceNotFound
-from svc.voices.catalogue import VoiceCatalogue, built_in
+from svc.voices.built_in import load_built_in_voices
+from svc.voices.catalogue import VoiceCatalogue
 from svc.voices.custom_voice import CustomVoice, DamagedVoice, StoredReference
 from svc.voices.custom_voices import CustomVoices
-from svc.voices.pending_uploads import PendingUploads
 from svc.voices.store import VoiceStore
-from tests.voices.examples import made_up
+from tests.voices.examples import make_voice
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> VoiceStore:
-    return VoiceStore(tmp_path / "voices", PendingUploads(tmp_path / "outbox"))
+    return VoiceStore(tmp_path / "voices", track_uploads=True)
 
 
-def renamed(name: str) -> Callable[[CustomVoice], CustomVoice]:
+def rename_to(name: str) -> Callable[[CustomVoice], CustomVoice]:
     return lambda voice: replace(voice, name=name, revision=voice.revision + 1)
 
 
-def test_what_is_kept_is_what_was_given(store: VoiceStore) -> None:
-    voice = made_up()
+def test_an_added_voice_is_read_again(store: VoiceStore) -> None:
+    voice = make_voice()
     store.add(voice, b"reference")
     kept = store.read(voice.voice_id)
     assert kept.to_bytes() == voice.to_bytes()
-    assert store.reference(kept) == b"reference"
+    assert store.read_reference(kept) == b"reference"
     assert list(store.signatures()) == [voice.voice_id]
 
 
-def test_a_change_replaces_the_reference_or_leaves_it(store: VoiceStore, tmp_path: Path) -> None:
-    voice = made_up()
+def test_a_change_replaces_or_keeps_the_reference(store: VoiceStore, tmp_path: Path) -> None:
+    voice = make_voice()
     store.add(voice, b"reference")
-    store.change(voice.voice_id, renamed("Berta"))
-    assert store.reference(store.read(voice.voice_id)) == b"reference"
+    store.change(voice.voice_id, rename_to("Berta"))
+    assert store.read_reference(store.read(voice.voice_id)) == b"reference"
     store.change(voice.voice_id, lambda known: replace(known, reference=StoredReference.of(b"other")), b"other")
-    assert store.reference(store.read(voice.voice_id)) == b"other"
+    assert store.read_reference(store.read(voice.voice_id)) == b"other"
     assert len(list((tmp_path / "voices" / voice.voice_id).iterdir())) == 2
 
 
 def test_a_removed_voice_never_comes_back(store: VoiceStore) -> None:
-    voice = made_up()
+    voice = make_voice()
     store.add(voice, b"reference")
     store.remove(voice.voice_id)
     for attempt in (
         lambda: store.read(voice.voice_id),
         lambda: store.remove(voice.voice_id),
-        lambda: store.change(voice.voice_id, renamed("Berta")),
+        lambda: store.change(voice.voice_id, rename_to("Berta")),
         lambda: store.add(voice, b"reference"),
     ):
         with pytest.raises(VoiceNotFound):
@@ -69,12 +69,12 @@ def test_a_removed_voice_never_comes_back(store: VoiceStore) -> None:
     assert store.signatures() == {}
 
 
-def test_the_limit_holds_for_many_at_once(store: VoiceStore) -> None:
+def test_the_limit_holds_for_concurrent_additions(store: VoiceStore) -> None:
     refused = []
 
     def add() -> None:
         try:
-            store.add(made_up(), b"reference", limit=5)
+            store.add(make_voice(), b"reference", limit=5)
         except VoiceLimitReached:
             refused.append(1)
 
@@ -87,19 +87,19 @@ def test_the_limit_holds_for_many_at_once(store: VoiceStore) -> None:
     assert len(refused) == 7
 
 
-def test_damage_is_found(store: VoiceStore, tmp_path: Path) -> None:
-    voice = made_up()
+def test_damage_is_detected(store: VoiceStore, tmp_path: Path) -> None:
+    voice = make_voice()
     store.add(voice, b"reference")
     folder = tmp_path / "voices" / voice.voice_id
     whole = (folder / "voice.json").read_bytes()
-    chance = random.Random(1)
+    generator = random.Random(1)
     for _ in range(300):
         damaged = bytearray(whole)
-        at = chance.randrange(len(damaged))
-        damaged[at] ^= 1 << chance.randrange(8)
+        at = generator.randrange(len(damaged))
+        damaged[at] ^= 1 << generator.randrange(8)
         (folder / "voice.json").write_bytes(bytes(damaged))
         with suppress(DamagedVoice):
-            assert store.read(voice.voice_id).to_bytes() == whole  # a blank may be any kind of blank
+            assert store.read(voice.voice_id).to_bytes() == whole  # one kind of white space in the place of another
     for content in (b"", b"{}", b"[]", b"null", whole[:100], b'{"format": 2}', b"\xff" * 100):
         (folder / "voice.json").write_bytes(content)
         with pytest.raises(DamagedVoice):
@@ -107,73 +107,75 @@ def test_damage_is_found(store: VoiceStore, tmp_path: Path) -> None:
     (folder / "voice.json").write_bytes(whole)
     next(folder.glob("reference-*")).write_bytes(b"another")
     with pytest.raises(DamagedVoice):
-        store.reference(store.read(voice.voice_id))
+        store.read_reference(store.read(voice.voice_id))
 
 
-def test_a_folder_under_another_name_is_no_voice(store: VoiceStore, tmp_path: Path) -> None:
-    voice = made_up()
+def test_a_folder_with_the_name_of_another_voice_is_damaged(store: VoiceStore, tmp_path: Path) -> None:
+    voice = make_voice()
     store.add(voice, b"reference")
-    other = made_up().voice_id
+    other = make_voice().voice_id
     shutil.copytree(tmp_path / "voices" / voice.voice_id, tmp_path / "voices" / other)
     with pytest.raises(DamagedVoice):
         store.read(other)
 
 
-def test_the_catalogue_follows_the_disk(store: VoiceStore, caplog: pytest.LogCaptureFixture, tmp_path: Path) -> None:
-    voices = VoiceCatalogue(built_in())
-    mine, elsewhere = CustomVoices(store, voices), VoiceStore(tmp_path / "voices")
-    mine.load()
-    first, second = made_up("First"), made_up("Second")
-    elsewhere.add(first, b"reference")
-    mine.refresh()
+def test_the_catalogue_follows_changes_on_disk(
+    store: VoiceStore, caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    voices = VoiceCatalogue(load_built_in_voices())
+    custom_voices, other_process = CustomVoices(store, voices), VoiceStore(tmp_path / "voices")
+    custom_voices.load()
+    first, second = make_voice("First"), make_voice("Second")
+    other_process.add(first, b"reference")
+    custom_voices.refresh()
     assert voices.find(first.voice_id).name == "First"
     held = voices.find("first")
-    elsewhere.change(first.voice_id, renamed("Renamed"))
-    elsewhere.add(second, b"reference")
+    other_process.change(first.voice_id, rename_to("Renamed"))
+    other_process.add(second, b"reference")
     (tmp_path / "voices" / second.voice_id / "voice.json").write_bytes(b"{}")
-    mine.refresh()
+    custom_voices.refresh()
     assert voices.find(first.voice_id).name == "Renamed"
-    assert held.style.shape == (510, 256), "whoever holds a voice can go on speaking with it"
+    assert held.style.shape == (510, 256), "a request that holds the voice can continue"
     assert second.voice_id in caplog.text
     with pytest.raises(VoiceNotFound):
         voices.find(second.voice_id)
-    elsewhere.remove(first.voice_id)
-    mine.refresh()
+    other_process.remove(first.voice_id)
+    custom_voices.refresh()
     assert voices.resolve(first.voice_id) is voices.default
 
 
-def test_names(store: VoiceStore) -> None:
-    voices = VoiceCatalogue(built_in())
+def test_of_voices_with_the_same_name_the_built_in_or_oldest_is_found(store: VoiceStore) -> None:
+    voices = VoiceCatalogue(load_built_in_voices())
     custom_voices = CustomVoices(store, voices)
-    older = replace(made_up("Sam"), created_at=10)
-    for voice in (replace(made_up("Sam"), created_at=20), older, made_up("Sarah")):
+    older = replace(make_voice("Sam"), created_at=10)
+    for voice in (replace(make_voice("Sam"), created_at=20), older, make_voice("Sarah")):
         store.add(voice, b"reference")
     custom_voices.load()
     assert voices.find("sam").voice_id == older.voice_id
     assert voices.find("Sarah").key == "af_sarah"
 
 
-def test_a_disk_that_is_not_there(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     store = VoiceStore(tmp_path / "file")
     with pytest.raises(StorageUnavailable):
-        store.add(made_up(), b"reference")
-    voices = VoiceCatalogue(built_in())
+        store.add(make_voice(), b"reference")
+    voices = VoiceCatalogue(load_built_in_voices())
     CustomVoices(store, voices).load()
     assert len(list(voices)) == 54
 
 
 @pytest.mark.parametrize("failing", range(1, 12))
-def test_a_full_disk_changes_nothing(
+def test_a_full_disk_damages_nothing(
     store: VoiceStore, failing: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    known = made_up()
+    known = make_voice()
     store.add(known, b"reference")
     before = store.read(known.voice_id).to_bytes()
-    with _interrupted(monkeypatch, failing, OSError(28, "No space left on device")) as count:
+    with _interrupt(monkeypatch, failing, OSError(28, "No space left on device")) as count:
         for attempt in (
-            lambda: store.add(made_up(), b"reference"),
-            lambda: store.change(known.voice_id, renamed("Berta")),
+            lambda: store.add(make_voice(), b"reference"),
+            lambda: store.change(known.voice_id, rename_to("Berta")),
         ):
             try:
                 attempt()
@@ -183,17 +185,17 @@ def test_a_full_disk_changes_nothing(
     store.tidy()
     for voice_id in store.signatures():
         voice = store.read(voice_id)
-        assert store.reference(voice) == b"reference"
+        assert store.read_reference(voice) == b"reference"
         assert voice_id != known.voice_id or voice.to_bytes() == before or voice.name == "Berta"
 
 
 class _Crash(BaseException):
-    """The power is gone."""
+    """The process stops at this point."""
 
 
 @contextmanager
-def _interrupted(monkeypatch: pytest.MonkeyPatch, at: int, error: BaseException) -> Iterator[list[int]]:
-    """Raises in the place of the so-manyeth thing that would have reached the disk, and of all that follow."""
+def _interrupt(monkeypatch: pytest.MonkeyPatch, at: int, error: BaseException) -> Iterator[list[int]]:
+    """Raises in place of the `at`th disk operation and of all that follow."""
     count = [0]
 
     def failing(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -211,31 +213,32 @@ def _interrupted(monkeypatch: pytest.MonkeyPatch, at: int, error: BaseException)
         yield count
 
 
-def _settled(tmp_path: Path) -> dict[str, CustomVoice]:
-    """What a server finds that starts after the crash. Every voice is whole, and nothing else is left."""
+def _restart(tmp_path: Path) -> dict[str, CustomVoice]:
+    """The voices after a restart: every one is complete, and nothing else is left."""
     store = VoiceStore(tmp_path / "voices")
     store.tidy()
     found = {voice_id: store.read(voice_id) for voice_id in store.signatures()}
     for voice in found.values():
-        assert store.reference(voice) in (b"reference", b"other")
+        assert store.read_reference(voice) in (b"reference", b"other")
         folder = tmp_path / "voices" / voice.voice_id
         assert voice.reference is not None
         assert {file.name for file in folder.iterdir()} == {"voice.json", voice.reference.name}
     folders = {folder.name for folder in (tmp_path / "voices").glob("custom-*")}
     assert folders == set(found)
-    assert not list((tmp_path / "voices").rglob(f"*{atomic_files.BESIDE}"))
+    leftovers = (tmp_path / "voices").rglob(f"*{atomic_files.BESIDE}")
+    assert not [file for file in leftovers if file.parent.name != "outbox"]  # there, the next write replaces it
     return found
 
 
 def test_a_crash_at_any_step(store: VoiceStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Adding, changing and removing, interrupted at each of their steps: the old state or the new one."""
+    """Adding, changing and removing, interrupted at each disk operation."""
     other = StoredReference.of(b"other")
     for at in range(1, 100):
-        added, changed, removed = made_up(), made_up(), made_up()
+        added, changed, removed = make_voice(), make_voice(), make_voice()
         store.add(changed, b"reference")
         store.add(removed, b"reference")
         done = []
-        with _interrupted(monkeypatch, at, _Crash()) as count:
+        with _interrupt(monkeypatch, at, _Crash()) as count:
             try:
                 store.add(added, b"reference")
                 done.append("added")
@@ -245,7 +248,7 @@ def test_a_crash_at_any_step(store: VoiceStore, tmp_path: Path, monkeypatch: pyt
                 done.append("removed")
             except _Crash:
                 pass
-        found = _settled(tmp_path)
+        found = _restart(tmp_path)
         assert changed.voice_id in found
         assert ("added" in done) <= (added.voice_id in found)
         assert ("changed" in done) <= (found[changed.voice_id].name == "B")
@@ -253,7 +256,7 @@ def test_a_crash_at_any_step(store: VoiceStore, tmp_path: Path, monkeypatch: pyt
         if done == ["added", "changed", "removed"]:
             assert count[0] < at
             return
-    raise AssertionError("it never ends")
+    raise AssertionError("the operations never completed")
 
 
 _WRITER = """
@@ -262,12 +265,12 @@ from dataclasses import replace
 from pathlib import Path
 from svc.voices.custom_voice import StoredReference
 from svc.voices.store import VoiceStore
-from tests.voices.examples import made_up
+from tests.voices.examples import make_voice
 
 store = VoiceStore(Path(sys.argv[1]) / "voices")
 say = lambda *words: print(*words, flush=True)
 while True:
-    voice = made_up()
+    voice = make_voice()
     say("adding", voice.voice_id)
     store.add(voice, b"reference")
     say("added", voice.voice_id)
@@ -278,8 +281,8 @@ while True:
 """
 
 
-def test_a_process_that_is_killed(tmp_path: Path) -> None:
-    chance = random.Random(7)
+def test_a_process_that_is_killed_leaves_no_damage(tmp_path: Path) -> None:
+    generator = random.Random(7)
     for _ in range(12):
         with subprocess.Popen(
             [sys.executable, "-c", _WRITER, str(tmp_path)],
@@ -288,30 +291,37 @@ def test_a_process_that_is_killed(tmp_path: Path) -> None:
             cwd=Path(__file__).parents[2],
         ) as writer:
             assert writer.stdout is not None
-            lines = [writer.stdout.readline() for _ in range(chance.randrange(1, 30))]
-            threading.Event().wait(chance.random() * 0.01)
+            lines = [writer.stdout.readline() for _ in range(generator.randrange(1, 30))]
+            threading.Event().wait(generator.random() * 0.01)
             writer.send_signal(signal.SIGKILL)
             lines += writer.stdout.readlines()
         said = [line.split() for line in lines if line.endswith("\n")]
         latest = {voice_id: word for word, voice_id in said}
-        found = _settled(tmp_path)
+        found = _restart(tmp_path)
         for voice_id, word in latest.items():
             assert (voice_id in found) or word != "added"
             assert (voice_id not in found) or word != "removed"
 
 
-def test_what_the_mirror_is_told(tmp_path: Path) -> None:
-    pending_uploads = PendingUploads(tmp_path / "outbox")
-    store = VoiceStore(tmp_path / "voices", pending_uploads)
-    voice, silent = made_up(), made_up()
+def test_changes_become_pending_uploads(store: VoiceStore) -> None:
+    pending_uploads = store.pending_uploads
+    assert pending_uploads
+    voice, fetched = make_voice(), make_voice()
     store.add(voice, b"reference")
-    store.take_over(silent, b"reference")
-    (note,) = pending_uploads.pending()
-    assert note.voice_id == voice.voice_id
-    store.change(voice.voice_id, renamed("Berta"))
-    pending_uploads.done(note)
-    (later,) = pending_uploads.pending()
-    pending_uploads.done(later)
-    assert pending_uploads.pending() == []
+    store.save_fetched(fetched, b"reference")
+    (upload,) = pending_uploads.read_all()
+    assert upload.voice_id == voice.voice_id
+    store.change(voice.voice_id, rename_to("Berta"))
+    pending_uploads.complete(upload)
+    (later,) = pending_uploads.read_all()
+    pending_uploads.complete(later)
+    assert pending_uploads.read_all() == []
     store.remove(voice.voice_id)
-    assert [each.voice_id for each in pending_uploads.pending()] == [voice.voice_id]
+    assert [each.voice_id for each in pending_uploads.read_all()] == [voice.voice_id]
+
+
+def test_without_tracking_there_are_no_pending_uploads(tmp_path: Path) -> None:
+    store = VoiceStore(tmp_path / "voices")
+    store.add(make_voice(), b"reference")
+    assert store.pending_uploads is None
+    assert not (tmp_path / "voices/outbox").exists()

@@ -12,11 +12,11 @@ from svc.api.errors import ProblemsShape
 from svc.api.uploads import Upload, invalid_field, read_upload
 from svc.api.voice_schemas import Done, VoiceSettingsShape, VoiceShape, describe_voice
 from svc.cloning.cloner import Changes, Details, VoiceCloner
-from svc.cloning.refinement_queue import RefinementQueue
+from svc.cloning.refinement import RefinementQueue
 from svc.text.language import Language
 from svc.voices.catalogue import VoiceCatalogue
 from svc.voices.custom_voice import CustomVoice
-from svc.voices.settings_store import VoiceSettingsStore
+from svc.voices.settings import VoiceSettingsStore
 
 _FIELDS = {
     "name": {"type": "string", "description": "What the voice is called."},
@@ -61,7 +61,7 @@ def router(
         """Makes a voice from recordings of a person: 10 to 20 seconds of clean speech are best."""
         voice = await clone(request)
         settings = VoiceSettingsShape(**asdict(voice_settings.get(voice.voice_id)))
-        return describe_voice(voices.cloned(voice), str(request.base_url), settings, refinement_queue)
+        return describe_voice(voices.build_custom(voice), str(request.base_url), settings, refinement_queue)
 
     @router.post("/v1/voices/add", openapi_extra=_describe_body("files", ["name", "files"]))
     async def add_voice(request: Request) -> AddedVoice:

@@ -16,8 +16,8 @@ from svc.errors import VoiceNotFound
 from svc.synthesis.pipeline import Pipeline
 from svc.synthesis.request import AudioPart, SynthesisRequest
 from svc.synthesis.scheduler import Scheduler
+from svc.voices.built_in import PREVIEW_TEXTS
 from svc.voices.catalogue import Voice, VoiceCatalogue
-from svc.voices.preview_texts import INTRODUCTIONS
 
 _FORMAT = formats.find("mp3_44100_64")
 _PRIVATE = {"cache-control": "private, max-age=300", "referrer-policy": "no-referrer"}
@@ -35,7 +35,7 @@ def router(pipeline: Pipeline, scheduler: Scheduler, voices: VoiceCatalogue, cac
     router = APIRouter(prefix="/previews", tags=["voices"])
 
     async def synthesize_preview(voice: Voice) -> bytes:
-        request = SynthesisRequest(INTRODUCTIONS[voice.language], voice)
+        request = SynthesisRequest(PREVIEW_TEXTS[voice.language], voice)
         latest = AudioPart()
         async with aclosing(scheduler.stream(pipeline.render(request, _FORMAT))) as parts:
             async for part in parts:

@@ -19,7 +19,7 @@ from svc.synthesis.pipeline import Pipeline
 from svc.synthesis.request import AudioPart, Parts, SynthesisRequest
 from svc.synthesis.scheduler import Scheduler, audio_clock
 from svc.voices.catalogue import VoiceCatalogue
-from svc.voices.settings_store import VoiceSettingsStore
+from svc.voices.settings import VoiceSettingsStore
 
 _AUDIO: dict[int | str, dict[str, Any]] = {200: {"content": {"audio/*": {}}, "description": "The audio."}}
 

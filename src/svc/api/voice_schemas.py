@@ -7,10 +7,9 @@ from pydantic import BaseModel
 
 from svc.api.models import MODEL_ID
 from svc.api.previews import preview_url
-from svc.cloning.reference import Measured
-from svc.cloning.refinement_queue import RefinementQueue
+from svc.cloning.refinement import RefinementQueue
 from svc.voices.catalogue import Voice
-from svc.voices.custom_voice import CustomVoice
+from svc.voices.custom_voice import CustomVoice, ReferenceMeasurements
 
 
 class VoiceSettingsShape(BaseModel):
@@ -32,7 +31,7 @@ class VerifiedLanguage(BaseModel):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CloningShape(Measured):
+class CloningShape(ReferenceMeasurements):
     """How a cloned voice was made: what was measured at the time, and what has become of it since."""
 
     similarity: float

@@ -12,10 +12,9 @@ from pydantic import BaseModel
 from svc.api.middleware import require_json
 from svc.api.schemas import VoiceSettingsBody
 from svc.api.voice_schemas import Done, VoiceList, VoicePage, VoiceSettingsShape, VoiceShape, describe_voice
-from svc.cloning.refinement_queue import RefinementQueue
+from svc.cloning.refinement import RefinementQueue
 from svc.voices.catalogue import Voice, VoiceCatalogue
-from svc.voices.settings import VoiceSettings
-from svc.voices.settings_store import VoiceSettingsStore
+from svc.voices.settings import VoiceSettings, VoiceSettingsStore
 
 _MAX_PAGE_SIZE = 100
 
@@ -119,7 +118,7 @@ def router(voices: VoiceCatalogue, settings: VoiceSettingsStore, refinement_queu
     async def edit_voice_settings(voice_id: str, body: VoiceSettingsBody) -> Done:
         """Changes the settings of one voice; what is missing stays as it is."""
         voice = voices.find(voice_id)
-        changed = body.apply_to(settings.get(voice.voice_id)).clamped()
+        changed = body.apply_to(settings.get(voice.voice_id)).clamp()
         await asyncio.to_thread(settings.set, voice.voice_id, changed)
         return Done()
 

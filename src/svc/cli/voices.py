@@ -20,14 +20,15 @@ from svc.app import (
     load_speaker_encoder,
 )
 from svc.cloning.cloner import Details
+from svc.cloning.refinement import RefinementQueue
 from svc.cloning.trial import TrialSynthesis
 from svc.errors import BuiltInVoice, ModelLoading
 from svc.settings import Settings
 from svc.synthesis.scheduler import Scheduler
 from svc.text.language import Language
-from svc.voices import archive
-from svc.voices.catalogue import VoiceCatalogue, built_in
-from svc.voices.custom_voice import ID, CustomVoice, DamagedVoice, new_id
+from svc.voices.built_in import load_built_in_voices
+from svc.voices.catalogue import VoiceCatalogue
+from svc.voices.custom_voice import ID, CustomVoice, DamagedVoice, new_id, pack_archive, unpack_archive
 from svc.voices.store import VoiceStore
 
 app = typer.Typer(invoke_without_command=True, help="List the voices; add, remove, export and import custom ones.")
@@ -96,7 +97,8 @@ def add(
         consent=consent,
         refine=refine,
     )
-    voice = asyncio.run(_clone([clip.read_bytes() for clip in clips], details))
+    refinement_queue = create_refinement_queue(Settings())
+    voice = asyncio.run(_clone([clip.read_bytes() for clip in clips], details, refinement_queue))
     if as_json:
         typer.echo(json.dumps({"voice_id": voice.voice_id, **asdict(voice.report)}, indent=2))
         return
@@ -108,7 +110,7 @@ def add(
     )
     for warning in report.warnings:
         console.print(f"[yellow]{escape(warning)}[/]")
-    if create_refinement_queue(Settings()).progress(voice) is not None:
+    if refinement_queue.progress(voice) is not None:
         console.print("The server refines it in the background, as soon as one runs.")
     typer.echo(voice.voice_id)
 
@@ -133,12 +135,12 @@ def export_voice(
     store = _open_store()
     try:
         voice = store.read(voice_id)
-        reference = None if without_reference else store.reference(voice)
+        reference = None if without_reference else store.read_reference(voice)
     except DamagedVoice as problem:
         raise typer.BadParameter(f"The voice is damaged: {problem}.") from problem
     if reference is None:
         voice = replace(voice, reference=None)
-    output.write_bytes(archive.pack(voice, reference))
+    output.write_bytes(pack_archive(voice, reference))
 
 
 @app.command("import")
@@ -146,7 +148,7 @@ def import_voice(file: Annotated[Path, typer.Argument(help="What `svc voices exp
     """Add a custom voice from a file. Prints its id, which stays the same unless that voice was removed here before."""
     settings, store = Settings(), _open_store()
     try:
-        voice, reference = archive.unpack(file.read_bytes())
+        voice, reference = unpack_archive(file.read_bytes())
     except DamagedVoice as problem:
         raise typer.BadParameter(f"{file}: {problem}.") from problem
     if voice.voice_id in store.signatures():
@@ -158,16 +160,16 @@ def import_voice(file: Annotated[Path, typer.Argument(help="What `svc voices exp
     typer.echo(voice.voice_id)
 
 
-async def _clone(clips: list[bytes], details: Details) -> CustomVoice:
+async def _clone(clips: list[bytes], details: Details, refinement_queue: RefinementQueue) -> CustomVoice:
     """Clones as a server does, with an engine and a scheduler of its own."""
     settings = Settings()
     pipeline = create_pipeline(settings)
-    voices = VoiceCatalogue(built_in())
+    voices = VoiceCatalogue(load_built_in_voices())
     custom_voices = create_custom_voices(settings, voices)
     custom_voices.load()
     scheduler = Scheduler(pipeline.load, settings.max_streams)
     trial = TrialSynthesis(load_speaker_encoder, pipeline, scheduler, voices)
-    cloner = create_cloner(settings, trial, voices, custom_voices)
+    cloner = create_cloner(settings, trial, voices, custom_voices, refinement_queue)
     scheduler.start()
     try:
         await _wait_until_loaded(scheduler)
@@ -186,12 +188,12 @@ async def _wait_until_loaded(scheduler: Scheduler) -> None:
 
 
 def _open_store() -> VoiceStore:
-    return create_custom_voices(Settings(), VoiceCatalogue(built_in())).store
+    return create_custom_voices(Settings(), VoiceCatalogue(load_built_in_voices())).store
 
 
 def _require_custom(voice_id: str) -> None:
     if not ID.fullmatch(voice_id):
-        raise BuiltInVoice(VoiceCatalogue(built_in()).find(voice_id).name)
+        raise BuiltInVoice(VoiceCatalogue(load_built_in_voices()).find(voice_id).name)
 
 
 def _parse_language(code: str) -> Language:

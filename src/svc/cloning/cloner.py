@@ -1,4 +1,4 @@
-"""Where voices are made: recordings in, a voice that can speak out."""
+"""Cloning: from recordings of a person to a stored voice; also changes and removals of stored voices."""
 
 import asyncio
 import logging
@@ -12,9 +12,8 @@ from svc.audio import decode
 from svc.audio.decode import Clip
 from svc.cloning import reference as references
 from svc.cloning.reference import Reference
-from svc.cloning.refinement_queue import RefinementQueue
-from svc.cloning.speaker_count import has_several_speakers
-from svc.cloning.speaker_embedding import SpeakerEmbedding
+from svc.cloning.refinement import RefinementQueue
+from svc.cloning.speaker_encoder import SpeakerEmbedding, has_several_speakers
 from svc.cloning.trial import TrialSynthesis
 from svc.engine.protocol import Samples
 from svc.errors import (
@@ -28,17 +27,25 @@ from svc.errors import (
 )
 from svc.text.language import Language
 from svc.voices.catalogue import VoiceCatalogue
-from svc.voices.custom_voice import ID, CustomVoice, DamagedVoice, Report, StoredReference, fainter_than, new_id
+from svc.voices.custom_voice import (
+    ID,
+    CustomVoice,
+    DamagedVoice,
+    Report,
+    StoredReference,
+    nearest_voice_warning,
+    new_id,
+)
 from svc.voices.custom_voices import CustomVoices
 
 log = logging.getLogger(__name__)
 
-_UNDER_WAY = 4  # clones at once: they are made one after the other, and the last must not wait for long
+_MAX_WAITING = 4  # clones are made one after the other, and the last one must not wait for long
 
 
 @dataclass(frozen=True, slots=True)
 class Details:
-    """What somebody says about a voice."""
+    """What a request says about a new voice."""
 
     name: str
     description: str = ""
@@ -46,12 +53,12 @@ class Details:
     language: Language = Language.ENGLISH_US
     consent: bool = False
     refine: bool | None = None
-    """Whether to refine it afterwards; None is as the settings say."""
+    """Whether to refine it afterwards; None is the server's setting."""
 
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What to say about a voice from now on; None leaves it as it is."""
+    """What to change of a voice; None leaves a field as it is."""
 
     name: str | None = None
     description: str | None = None
@@ -60,16 +67,16 @@ class Changes:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class AnalyzedReference:
-    """Somebody sits for a voice: the recording, and what was heard in it."""
+    """A reference, and what the encoder found in it."""
 
     reference: Reference
-    heard: SpeakerEmbedding
-    kept: bytes | None
-    """The recording as a file, if it is to be kept."""
+    speaker: SpeakerEmbedding
+    flac: bytes | None
+    """The file to keep, if references are kept."""
 
 
 class VoiceCloner:
-    """Makes voices one at a time, in the booth: live speech goes first."""
+    """Makes voices one at a time, behind live synthesis."""
 
     def __init__(
         self,
@@ -83,7 +90,7 @@ class VoiceCloner:
         require_consent: bool,
         refine: bool,
     ) -> None:
-        """`refine` is whether to refine new voices of which nobody says anything else."""
+        """`refine` applies to new voices whose request does not say."""
         self._trial = trial
         self._voices = voices
         self._custom_voices = custom_voices
@@ -92,18 +99,18 @@ class VoiceCloner:
         self._keep_references = keep_references
         self._require_consent = require_consent
         self._refine = refine
-        self._under_way = 0
+        self._waiting = 0
 
     async def clone(self, clips: Sequence[bytes], details: Details, key_id: str) -> CustomVoice:
-        """Makes a voice from recordings of one person, and keeps it. What fails leaves nothing behind."""
+        """Makes a voice from recordings of one person and stores it. If anything fails, nothing is stored."""
         if self._require_consent and not details.consent:
             raise ConsentRequired
         if len(self._custom_voices) >= self._max_voices:
             raise VoiceLimitReached(self._max_voices)
         if details.refine and not self._keep_references:
             raise NoReference
-        async with self._place():
-            sitting = await self._trial.work(self._listen, clips)
+        async with self._reserve_place():
+            analyzed = await self._trial.run_in_thread(self._analyze, clips)
             now = time.time()
             voice = CustomVoice(
                 voice_id=new_id(),
@@ -115,12 +122,12 @@ class VoiceCloner:
                 key_id=key_id,
                 created_at=int(now),
                 changed_at=now,
-                **await self._likeness(sitting, details.language),
+                **await self._make_voice_fields(analyzed, details.language),
             )
-            await self._trial.work(self._custom_voices.add, voice, sitting.kept, self._max_voices)
+            await self._trial.run_in_thread(self._custom_voices.add, voice, analyzed.flac, self._max_voices)
         log.info("key %s cloned the voice %s (consent: %s)", key_id, voice.voice_id, "yes" if voice.consent else "no")
         if self._refine if details.refine is None else details.refine:
-            await self._refine_later(voice)
+            await self._queue_refinement(voice)
         return voice
 
     async def edit(
@@ -133,50 +140,49 @@ class VoiceCloner:
         consent: bool = False,
         refine: bool | None = None,
     ) -> None:
-        """Changes what is said about a voice or, with further recordings, how it sounds.
+        """Changes what is said about a voice and, with further recordings, makes it again from all of them.
 
-        `refine` asks for its refinement or, if false, for the end of it. One that is made anew is refined as a new one.
+        `refine` queues its refinement or, if false, cancels it. A voice that is made again is refined like a new one,
+        or if it was refined or queued before.
         """
-        known = self._custom(voice_id)
+        known = self._find_custom(voice_id)
         if clips and self._require_consent and not consent:
             raise ConsentRequired
         if refine and not (self._keep_references if clips else known.reference):
             raise NoReference
         given = {name: value for name in changes.__slots__ if (value := getattr(changes, name)) is not None}
-        kept = None
+        flac = None
         if clips:
-            async with self._place():
-                sitting = await self._trial.work(self._listen, clips, known)
-                given |= await self._likeness(sitting, known.language)
-                kept = sitting.kept
-        improves = self._refine or known.report.refined or self._refinement_queue.progress(known) is not None
-        voice = await asyncio.to_thread(
-            self._custom_voices.change, voice_id, lambda voice: voice.changed(**given), kept
-        )
+            async with self._reserve_place():
+                analyzed = await self._trial.run_in_thread(self._analyze, clips, known)
+                given |= await self._make_voice_fields(analyzed, known.language)
+                flac = analyzed.flac
+        refine_again = self._refine or known.report.refined or self._refinement_queue.progress(known) is not None
+        voice = await asyncio.to_thread(self._custom_voices.change, voice_id, lambda voice: voice.revise(**given), flac)
         log.info("key %s changed the voice %s", key_id, voice_id)
-        if refine or (refine is None and clips and improves):
-            await self._refine_later(voice)
+        if refine or (refine is None and clips and refine_again):
+            await self._queue_refinement(voice)
         elif refine is False:
-            await asyncio.to_thread(self._refinement_queue.drop, voice_id)
+            await asyncio.to_thread(self._refinement_queue.remove, voice_id)
 
-    async def _refine_later(self, voice: CustomVoice) -> None:
-        """What cannot be noted costs the refinement, not the voice."""
+    async def remove(self, voice_id: str, key_id: str) -> None:
+        """Removes a voice for good; requests that are using it are not interrupted."""
+        if not ID.fullmatch(voice_id):  # a valid id may be that of a damaged voice, which is not in the catalogue
+            self._find_custom(voice_id)
+        await asyncio.to_thread(self._custom_voices.remove, voice_id)
+        log.info("key %s removed the voice %s", key_id, voice_id)
+
+    async def _queue_refinement(self, voice: CustomVoice) -> None:
+        """If it cannot be queued, the voice is kept without refinement."""
         try:
-            await asyncio.to_thread(self._refinement_queue.ask, voice)
+            await asyncio.to_thread(self._refinement_queue.add, voice)
         except NoReference as problem:
             log.warning("the voice %s will not be refined: %s", voice.voice_id, problem)
         except StorageUnavailable as error:
             log.error("the voice %s will not be refined: %s", voice.voice_id, error.reason)
 
-    async def remove(self, voice_id: str, key_id: str) -> None:
-        """Removes a voice for good; who is speaking with it is not interrupted."""
-        if not ID.fullmatch(voice_id):  # one that is may be damaged, and so missing from the catalogue
-            self._custom(voice_id)
-        await asyncio.to_thread(self._custom_voices.remove, voice_id)
-        log.info("key %s removed the voice %s", key_id, voice_id)
-
-    def _custom(self, voice_id: str) -> CustomVoice:
-        """The cloned voice of that id. Its name will not do: several may have it."""
+    def _find_custom(self, voice_id: str) -> CustomVoice:
+        """The cloned voice of that id. Its name is not accepted: several voices may have the same."""
         voice = self._voices.find(voice_id)
         if voice.custom is None:
             raise BuiltInVoice(voice.name)
@@ -185,54 +191,52 @@ class VoiceCloner:
         return voice.custom
 
     @asynccontextmanager
-    async def _place(self) -> AsyncIterator[None]:
-        """A place in the line of those who wait for their voice, if the engine is there and the line is short."""
+    async def _reserve_place(self) -> AsyncIterator[None]:
+        """Raises if the engine is not loaded, or if too many clones are waiting."""
         self._trial.require_ready()
-        if self._under_way >= _UNDER_WAY:
+        if self._waiting >= _MAX_WAITING:
             raise CloningBusy
-        self._under_way += 1
+        self._waiting += 1
         try:
             yield
         finally:
-            self._under_way -= 1
+            self._waiting -= 1
 
-    def _listen(self, contents: Sequence[bytes], known: CustomVoice | None = None) -> AnalyzedReference:
-        clips = [*self._earlier(known), *decode.read_all(contents)]
+    def _analyze(self, contents: Sequence[bytes], known: CustomVoice | None = None) -> AnalyzedReference:
+        clips = [*self._read_kept_reference(known), *decode.read_all(contents)]
         reference = references.examine(clips)
-        kept = decode.to_flac(reference.samples) if self._keep_references else None
-        return AnalyzedReference(reference, self._trial.encoder.encode(reference.samples, decode.RATE), kept)
+        flac = decode.to_flac(reference.samples) if self._keep_references else None
+        return AnalyzedReference(reference, self._trial.encoder.encode(reference.samples, decode.RATE), flac)
 
-    def _earlier(self, known: CustomVoice | None) -> list[Clip]:
-        """The speech that a voice was made from before."""
+    def _read_kept_reference(self, known: CustomVoice | None) -> list[Clip]:
         try:
-            content = known and self._custom_voices.store.reference(known)
+            content = known and self._custom_voices.store.read_reference(known)
         except DamagedVoice as problem:
             log.error("the reference of a voice is left out: %s", problem)
             return []
         return [decode.read(content)] if content else []
 
-    async def _likeness(self, sitting: AnalyzedReference, language: Language) -> dict[str, Any]:
-        """What a sitting gives to a voice, and how good a likeness that is: heard when it speaks."""
-        heard = sitting.heard
-        parameters, introduction = await self._trial.tuned(heard.parameters, heard.spectral_envelope, language)
+    async def _make_voice_fields(self, analyzed: AnalyzedReference, language: Language) -> dict[str, Any]:
+        """The fields of a voice that depend on its reference; the similarity is measured on its spoken preview."""
+        speaker = analyzed.speaker
+        parameters, preview = await self._trial.match_envelope(speaker.parameters, speaker.spectral_envelope, language)
         return {
             "parameters": parameters,
-            "report": await self._trial.work(self._report, sitting, introduction),
-            "reference": StoredReference.of(sitting.kept) if sitting.kept else None,
+            "report": await self._trial.run_in_thread(self._make_report, analyzed, preview),
+            "reference": StoredReference.of(analyzed.flac) if analyzed.flac else None,
         }
 
-    def _report(self, sitting: AnalyzedReference, spoken: Samples) -> Report:
-        encoder, embedding = self._trial.encoder, sitting.heard.embedding
-        similarity = self._trial.likeness(spoken, embedding)
-        key, nearest_similarity = self._trial.built_in.nearest(encoder, embedding)
-        nearest = self._voices.find(key).name
-        warnings = list(sitting.reference.warnings)
-        if has_several_speakers(encoder, sitting.reference.samples):
+    def _make_report(self, analyzed: AnalyzedReference, preview: Samples) -> Report:
+        embedding = analyzed.speaker.embedding
+        similarity = self._trial.measure_similarity(preview, embedding)
+        nearest, nearest_similarity = self._trial.find_nearest_built_in(embedding)
+        warnings = list(analyzed.reference.warnings)
+        if has_several_speakers(self._trial.encoder, analyzed.reference.samples, decode.RATE):
             warnings.append("More than one person seems to speak. Send a recording of one.")
         if similarity < nearest_similarity:
-            warnings.append(fainter_than(nearest))
+            warnings.append(nearest_voice_warning(nearest))
         return Report(
-            measured=sitting.reference.measured,
+            measured=analyzed.reference.measured,
             similarity=round(similarity, 3),
             nearest=nearest,
             nearest_similarity=round(nearest_similarity, 3),

@@ -1,4 +1,4 @@
-"""From recordings to a reference: the best speech in them, what was measured, and what is wrong with it in words."""
+"""Checks of a recording: the best speech in it becomes the reference of a voice, with measurements and warnings."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,58 +6,43 @@ from dataclasses import dataclass
 import numpy as np
 
 from svc.audio.decode import LONGEST, RATE, Clip
-from svc.cloning.speech_detection import FRAMES_PER_SECOND, Mask, ServerMessages, listen
+from svc.cloning.speech_detection import FRAMES_PER_SECOND, FrameFeatures, Mask, analyze_frames
 from svc.engine.protocol import Samples
 from svc.errors import ClipSilent, ClipTooShort, NoSpeech
+from svc.voices.custom_voice import ReferenceMeasurements
 
 MIN_SPEECH_SECONDS = 3.0
-MOST_SPEECH = 20.0
-SHORT_SPEECH_SECONDS = 8.0  # seconds of speech; with less, more would help
+MAX_SPEECH_SECONDS = 20.0
+SHORT_SPEECH_SECONDS = 8.0  # with less, a warning
 
-SILENT_DBFS = -60.0  # dBFS of what is loudest
+SILENT_DBFS = -60.0  # of the loudest frames
 QUIET_DBFS = -38.0
-NOISY_SNR_DB = 15.0  # dB of speech above noise
-AMPLITUDE_BINS = 50  # of loudness, for finding where a recording was cut off
-FULL_BIN = 0.0005  # of all samples in one band
-BIN_RATIO = 1.6  # times as many as three bands below: speech has at most 0.9, and clipped speech 2 or more
-_CLIPPED = 0.001  # a share of samples that is too much
-_NORMAL = -23.0  # dBFS that a reference is brought to
-_SAMPLES_A_FRAME = RATE // FRAMES_PER_SECOND
-_PAUSE = 15  # frames kept on either side of speech
-
-
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """What was measured of the recordings that a voice was made from."""
-
-    clip_seconds: float
-    speech_seconds: float
-    used_seconds: float
-    """Of speech: the best, when there is more than a voice needs."""
-    level_dbfs: float
-    noise_dbfs: float
-    snr_db: float
-    clipping: float
-    """The share of samples that were cut off because they were too loud."""
+NOISY_SNR_DB = 15.0
+AMPLITUDE_BINS = 50  # of the histogram that shows where a recording was clipped
+FULL_BIN = 0.0005  # the least share of all samples in the bin at the clipping level
+BIN_RATIO = 1.6  # to the bin three below: speech has at most 0.9, and clipped speech 2 or more
+_CLIPPED_SHARE = 0.001  # of samples, in one second: too much
+_TARGET_DBFS = -23.0  # the level of every reference
+_SAMPLES_PER_FRAME = RATE // FRAMES_PER_SECOND
+_PAUSE_FRAMES = 15  # kept on either side of speech
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Reference:
-    """What a voice is made from."""
+    """The speech that a voice is made from."""
 
     samples: Samples
-    """Mono at `RATE`, at a normal level, without long pauses."""
-    measured: Measured
+    """Mono at `RATE`, at -23 dBFS, without long pauses."""
+    measured: ReferenceMeasurements
     warnings: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class _Take:
-    """The speech of one clip."""
-
+class _AnalyzedClip:
     samples: Samples
-    heard: ServerMessages
+    features: FrameFeatures
     mask: Mask
+    """Which frames are speech."""
 
     @property
     def seconds(self) -> float:
@@ -65,112 +50,114 @@ class _Take:
 
 
 def examine(clips: Sequence[Clip]) -> Reference:
-    """The reference that these clips hold; raises `ClipSilent`, `NoSpeech` or `ClipTooShort`."""
-    takes = [_take(clip) for clip in clips]
-    if all(take.heard.loud < SILENT_DBFS for take in takes):
+    """Makes a reference of the speech in these clips; raises `ClipSilent`, `NoSpeech` or `ClipTooShort`."""
+    analyzed = [_analyze(clip) for clip in clips]
+    if all(each.features.loud < SILENT_DBFS for each in analyzed):
         raise ClipSilent
-    speech_seconds = sum(take.seconds for take in takes)
+    speech_seconds = sum(each.seconds for each in analyzed)
     if not speech_seconds:
         raise NoSpeech
     if speech_seconds < MIN_SPEECH_SECONDS:
         raise ClipTooShort(speech_seconds, MIN_SPEECH_SECONDS)
-    speech = np.concatenate([_trimmed(take) for take in takes if take.mask.any()])
-    best = _best(speech)
-    level, noise = _levels(takes)
-    measured = Measured(
+    speech = np.concatenate([_cut_pauses(each) for each in analyzed if each.mask.any()])
+    best = _choose_best(speech)
+    level, noise = _measure_levels(analyzed)
+    measured = ReferenceMeasurements(
         clip_seconds=round(sum(len(clip.samples) for clip in clips) / RATE, 2),
         speech_seconds=round(speech_seconds, 2),
         used_seconds=round(len(best) / RATE, 2),
         level_dbfs=round(level, 1),
         noise_dbfs=round(noise, 1),
         snr_db=round(level - noise, 1),
-        clipping=round(_clipping(best), 5),
+        clipping=round(_measure_clipping(best), 5),
     )
-    return Reference(_normalised(best, level), measured, _warnings(clips, measured))
+    return Reference(_normalize(best, level), measured, _list_warnings(clips, measured))
 
 
-def _take(clip: Clip) -> _Take:
-    heard = listen(clip.samples)
-    mask = heard.speech() if heard.loud >= SILENT_DBFS else np.zeros(len(heard.level), dtype=np.bool_)
-    return _Take(clip.samples, heard, mask)
+def _analyze(clip: Clip) -> _AnalyzedClip:
+    features = analyze_frames(clip.samples)
+    is_silent = features.loud < SILENT_DBFS
+    mask = np.zeros(len(features.level), dtype=np.bool_) if is_silent else features.speech()
+    return _AnalyzedClip(clip.samples, features, mask)
 
 
-def _trimmed(take: _Take) -> Samples:
+def _cut_pauses(clip: _AnalyzedClip) -> Samples:
     """The speech with short pauses around it."""
-    kept = np.convolve(take.mask, np.ones(2 * _PAUSE + 1), "same") > 0
-    return take.samples[: len(kept) * _SAMPLES_A_FRAME][np.repeat(kept, _SAMPLES_A_FRAME)]
+    kept = np.convolve(clip.mask, np.ones(2 * _PAUSE_FRAMES + 1), "same") > 0
+    return clip.samples[: len(kept) * _SAMPLES_PER_FRAME][np.repeat(kept, _SAMPLES_PER_FRAME)]
 
 
-def _best(speech: Samples) -> Samples:
-    """The stretch of at most 20 s that stands out most clearly from its noise and is clipped least."""
-    length = int(MOST_SPEECH * RATE)
+def _choose_best(speech: Samples) -> Samples:
+    """The 20 s with the most contrast to the noise and the least clipping."""
+    length = int(MAX_SPEECH_SECONDS * RATE)
     if len(speech) <= length:
         return speech
     seconds = speech[: len(speech) // RATE * RATE].reshape(-1, RATE)
     power = np.square(seconds.reshape(len(seconds), 20, -1)).mean(axis=2)
     contrast = 10 * np.log10((power.max(axis=1) + 1e-10) / (power.min(axis=1) + 1e-10))
-    clipped = (np.abs(seconds) >= _ceiling(speech)).mean(axis=1)
-    score = np.minimum(contrast, 40.0) - 20.0 * np.minimum(clipped / _CLIPPED, 2.0)
-    window = np.convolve(score, np.ones(int(MOST_SPEECH)), "valid")
+    clipped = (np.abs(seconds) >= _clipping_level(speech)).mean(axis=1)
+    score = np.minimum(contrast, 40.0) - 20.0 * np.minimum(clipped / _CLIPPED_SHARE, 2.0)
+    window = np.convolve(score, np.ones(int(MAX_SPEECH_SECONDS)), "valid")
     start = int(window.argmax()) * RATE
     return speech[start : start + length]
 
 
-def _levels(takes: Sequence[_Take]) -> tuple[float, float]:
-    """Of the speech, and of what is there when nobody speaks, in dBFS."""
+def _measure_levels(clips: Sequence[_AnalyzedClip]) -> tuple[float, float]:
+    """The level of the speech and of the background, in dBFS."""
     speech, noise = [], []
-    for take in takes:
-        if take.mask.any():
-            power = (
-                np.square(take.samples[: len(take.mask) * _SAMPLES_A_FRAME]).reshape(len(take.mask), -1).mean(axis=1)
-            )
-            speech.append(power[take.mask])
+    for clip in clips:
+        if clip.mask.any():
+            frames = clip.samples[: len(clip.mask) * _SAMPLES_PER_FRAME].reshape(len(clip.mask), -1)
+            power = np.square(frames).mean(axis=1)
+            speech.append(power[clip.mask])
             noise.append(np.percentile(np.convolve(power, np.full(5, 0.2), "same"), 10))
     background = max(float(max(noise)), 1e-10)
-    return _decibels(float(np.concatenate(speech).mean()) - background), _decibels(background)
+    return _to_decibels(float(np.concatenate(speech).mean()) - background), _to_decibels(background)
 
 
-def _decibels(power: float) -> float:
+def _to_decibels(power: float) -> float:
     return float(10 * np.log10(max(power, 1e-10)))
 
 
-def _clipping(samples: Samples) -> float:
-    return float((np.abs(samples) >= _ceiling(samples)).mean())
+def _measure_clipping(samples: Samples) -> float:
+    return float((np.abs(samples) >= _clipping_level(samples)).mean())
 
 
-def _ceiling(samples: Samples) -> float:
-    """Where the recording was cut off, infinitely high if it was not.
+def _clipping_level(samples: Samples) -> float:
+    """The amplitude at which the recording was clipped, or infinity if it was not.
 
-    Loud samples pile up there, where speech has ever fewer: also when another rate has rounded the edges since.
+    In the histogram of amplitudes speech has fewer samples in each higher bin, and clipped speech has a peak at the
+    clipping level, also when it was resampled afterwards.
     """
-    loudness = np.abs(samples)
-    step = float(loudness.max()) / AMPLITUDE_BINS
-    bands = np.bincount(np.minimum(loudness / step, AMPLITUDE_BINS - 1).astype(int), minlength=AMPLITUDE_BINS) / len(
-        samples
-    )
-    for band in range(AMPLITUDE_BINS * 3 // 10, AMPLITUDE_BINS):
-        if bands[band] >= FULL_BIN and bands[band] > BIN_RATIO * bands[band - 3]:
-            return band * step
+    amplitudes = np.abs(samples)
+    step = float(amplitudes.max()) / AMPLITUDE_BINS
+    bins = np.minimum(amplitudes / step, AMPLITUDE_BINS - 1).astype(int)
+    shares = np.bincount(bins, minlength=AMPLITUDE_BINS) / len(samples)
+    for number in range(AMPLITUDE_BINS * 3 // 10, AMPLITUDE_BINS):
+        if shares[number] >= FULL_BIN and shares[number] > BIN_RATIO * shares[number - 3]:
+            return number * step
     return np.inf
 
 
-def _normalised(samples: Samples, level: float) -> Samples:
-    gain = min(10 ** ((_NORMAL - level) / 20), 0.99 / float(np.abs(samples).max()))
+def _normalize(samples: Samples, level: float) -> Samples:
+    gain = min(10 ** ((_TARGET_DBFS - level) / 20), 0.99 / float(np.abs(samples).max()))
     normal: Samples = (samples * np.float32(gain)).astype(np.float32)
     return normal
 
 
-def _warnings(clips: Sequence[Clip], measured: Measured) -> tuple[str, ...]:
-    spoken = measured.speech_seconds
+def _list_warnings(clips: Sequence[Clip], measured: ReferenceMeasurements) -> tuple[str, ...]:
+    seconds = measured.speech_seconds
     found = {
-        f"There are only {spoken:.1f} s of speech; 10 to 20 s make a better likeness.": spoken < SHORT_SPEECH_SECONDS,
+        f"There are only {seconds:.1f} s of speech; with 10 to 20 s the voice will be more similar.": (
+            seconds < SHORT_SPEECH_SECONDS
+        ),
         f"The recording is noisy: the speech is {measured.snr_db:.0f} dB above the noise. "
-        "A quiet room makes a better likeness.": measured.snr_db < NOISY_SNR_DB,
+        "Record in a quiet room.": measured.snr_db < NOISY_SNR_DB,
         "The recording is distorted: it was too loud for the microphone.": measured.clipping > 0,
         f"The recording is quiet ({measured.level_dbfs:.0f} dBFS). Speak nearer to the microphone.": (
             measured.level_dbfs < QUIET_DBFS
         ),
-        "The file is cut off or damaged; what could be read was used.": any(clip.cut_off for clip in clips),
-        f"The recording is long; its first {LONGEST} s were listened to.": any(clip.too_long for clip in clips),
+        "The file is cut off or damaged; only the readable part was used.": any(clip.cut_off for clip in clips),
+        f"The recording is long; only its first {LONGEST} s were considered.": any(clip.too_long for clip in clips),
     }
-    return tuple(words for words, applies in found.items() if applies)
+    return tuple(text for text, applies in found.items() if applies)

@@ -1,166 +1,265 @@
-"""Refinement in the background: a voice that can be used already becomes a better likeness, and nobody waits for it.
+"""Refinement: in the background, a voice is made again from its kept recording, and replaced if that is better.
 
-It says sentences with small changes of the voice, hears which are more like the recording, and goes on from those.
-The voice is spoken as it was until the new version is better by measure; if that never is, it stays as it was.
+A voice that was cloned with an older release gets the parameters of the speaker encoder that is installed now. Both
+versions speak two sentences; the new one replaces the old one only if it is clearly more similar to the recording.
 """
 
 import asyncio
+import json
 import logging
 import time
 from collections.abc import Sequence
-from contextlib import AbstractAsyncContextManager
-from dataclasses import replace
-from functools import cached_property
+from contextlib import AbstractAsyncContextManager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Self
 
 from svc import atomic_files, tasks
 from svc.audio import decode
-from svc.cloning.directions import Directions
-from svc.cloning.refinement_queue import Refinement, RefinementQueue
-from svc.cloning.speaker_embedding import SpeakerEmbedding
+from svc.cloning.speaker_encoder import SpeakerEmbedding
 from svc.cloning.trial import TrialSynthesis
-from svc.errors import SvcError, VoiceNotFound
+from svc.errors import NoReference, StorageUnavailable, SvcError, VoiceNotFound
 from svc.text.language import Language
-from svc.voices.custom_voice import CustomVoice, DamagedVoice
+from svc.voices.built_in import PREVIEW_TEXTS
+from svc.voices.custom_voice import ID, CustomVoice, DamagedVoice, Report
 from svc.voices.custom_voices import CustomVoices
 from svc.voices.parameters import VoiceParameters
-from svc.voices.preview_texts import INTRODUCTIONS
 
 log = logging.getLogger(__name__)
 
-_LOOK_EVERY, _LONGEST_PAUSE = 2.0, 60.0
+STEPS = 6
+"""Encoding the recording, matching the equalizer gains, and two sentences with each of the two versions."""
+
+_POLL_SECONDS, _LONGEST_PAUSE = 2.0, 60.0
 _REST = 1.0  # seconds of rest for each second of work
-_LONGEST_REST = 3.0  # it may have been waiting, which is no work
-_LEAST_GAIN = 0.02  # of likeness: with less, another sentence might say the opposite
+_LONGEST_REST = 3.0  # most of a long step is waiting for the engine, not work
+_LEAST_GAIN = 0.02  # in similarity: smaller differences depend on the sentence
 
-# In English whatever the voice's language is: an embedding stands for who speaks, not for what is said.
-_TRIED = ("The boats came home at dusk, one after another.", "We never asked what the old letter said.")
-JUDGED_BY = "Nobody in the village could remember such a warm October."
-"""Said by the old version and the new one, after the introduction."""
+# English in every language of a voice: the embedding depends on the speaker, not on what is said.
+_JUDGING_TEXT = "Nobody in the village could remember such a warm October."
 
 
-def tried(generation: int) -> str:
-    """What all trials of a generation say."""
-    return _TRIED[generation % len(_TRIED)]
-
-
-def better(new: Sequence[float], old: Sequence[float]) -> bool:
-    """Whether a version is clearly more like the person, given the likeness of its introduction and of `JUDGED_BY`."""
+def is_clearly_better(new: Sequence[float], old: Sequence[float]) -> bool:
+    """Compares the similarities of two versions to the recording: of the preview text first, then of another one."""
     return sum(new) >= sum(old) + len(old) * _LEAST_GAIN and new[0] > old[0]
 
 
-class _Overtaken(Exception):
-    """The voice that was to be refined is no more: removed, made anew, or refined by somebody else."""
+@dataclass(frozen=True, slots=True)
+class Refinement:
+    voice_id: str
+    parameters_hash: str
+    """Of the voice that is to be refined. If the voice has other parameters by now, the refinement is obsolete."""
+    steps_done: int = 0
+
+    @property
+    def progress(self) -> float:
+        """From 0 to 1."""
+        return round(self.steps_done / STEPS, 3)
+
+    def to_bytes(self) -> bytes:
+        return json.dumps({"sound": self.parameters_hash, "steps_done": self.steps_done}).encode()
+
+    @classmethod
+    def from_bytes(cls, voice_id: str, content: bytes) -> Self:
+        """Raises `ValueError` on anything but a stored refinement; one of an older release has not begun."""
+        stored = json.loads(content)
+        try:
+            refinement = cls(voice_id, str(stored["sound"]), int(stored.get("steps_done", 0)))
+        except (AttributeError, KeyError, TypeError) as problem:
+            raise ValueError(f"it is incomplete: {problem}") from problem
+        if not 0 <= refinement.steps_done <= STEPS:
+            raise ValueError(f"it has {refinement.steps_done} steps of {STEPS}")
+        return refinement
+
+
+class RefinementQueue:
+    """The voices to refine: one small file each, which survives a restart.
+
+    The queue belongs to one server, or to several that share the folder. It is not synced to the object store: the
+    server that got the request does the work.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    @property
+    def lock_file(self) -> Path:
+        """Held by the server that refines."""
+        return self._folder / ".lock"
+
+    def add(self, voice: CustomVoice) -> None:
+        """Queues a voice; one that is being refined already continues."""
+        if voice.reference is None:
+            raise NoReference
+        known = self.find(voice.voice_id)
+        if known is None or known.parameters_hash != voice.parameters_hash:
+            self._write(Refinement(voice.voice_id, voice.parameters_hash))
+
+    def update(self, refinement: Refinement) -> bool:
+        """Stores the progress; false if the refinement was removed or replaced in the meantime."""
+        known = self.find(refinement.voice_id)
+        if known is None or known.parameters_hash != refinement.parameters_hash:
+            return False
+        self._write(refinement)
+        return True
+
+    def remove(self, voice_id: str, parameters_hash: str | None = None) -> None:
+        """Removes the refinement of a voice, if there is one; with a hash, only if it is for these parameters."""
+        known = self.find(voice_id)
+        if parameters_hash is None or known is None or known.parameters_hash == parameters_hash:
+            (self._folder / voice_id).unlink(missing_ok=True)
+
+    def find(self, voice_id: str) -> Refinement | None:
+        """None also if the file is damaged."""
+        try:
+            return Refinement.from_bytes(voice_id, (self._folder / voice_id).read_bytes())
+        except (OSError, ValueError):
+            return None
+
+    def progress(self, voice: CustomVoice) -> float | None:
+        """From 0 to 1, or None if the voice is not queued."""
+        known = self.find(voice.voice_id)
+        return known.progress if known and known.parameters_hash == voice.parameters_hash else None
+
+    def waiting(self) -> list[str]:
+        """The ids of the queued voices: those that were begun first, then those that have waited longest."""
+        found = []
+        for file in self._folder.glob("custom-*"):
+            with suppress(OSError):  # removed at this moment
+                if ID.fullmatch(file.name):
+                    known = self.find(file.name)
+                    found.append((-known.steps_done if known else 0, file.stat().st_mtime, file.name))
+        return [voice_id for *_, voice_id in sorted(found)]
+
+    def _write(self, refinement: Refinement) -> None:
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            atomic_files.write(self._folder / refinement.voice_id, refinement.to_bytes())
+        except OSError as error:
+            raise StorageUnavailable(str(error)) from error
+
+
+class _Obsolete(Exception):
+    """The voice that was to be refined was removed or changed, or the refinement was cancelled."""
 
 
 class RefinementWorker:
-    """Refines one voice after the other, a sentence at a time, with as much rest as work."""
+    """Refines one voice after the other, a sentence at a time, and rests as long as it works."""
 
     def __init__(self, refinement_queue: RefinementQueue, trial: TrialSynthesis, custom_voices: CustomVoices) -> None:
-        self._refinement_queue = refinement_queue
+        self._queue = refinement_queue
         self._trial = trial
         self._custom_voices = custom_voices
 
     def running(self) -> AbstractAsyncContextManager[None]:
-        return tasks.running(self._run())
+        return tasks.running(self._poll())
 
-    async def _run(self) -> None:
-        pause = _LOOK_EVERY
+    async def _poll(self) -> None:
+        pause = _POLL_SECONDS
         while True:
             try:
-                done = await self._round()
+                done = await self._refine_all()
             except OSError as error:
-                log.warning("what is to be refined cannot be read: %s", error)
+                log.warning("the refinement queue cannot be read: %s", error)
                 done = False
-            pause = _LOOK_EVERY if done else min(2 * pause, _LONGEST_PAUSE)
+            pause = _POLL_SECONDS if done else min(2 * pause, _LONGEST_PAUSE)
             await asyncio.sleep(pause)
 
-    async def _round(self) -> bool:
-        """Refines all that is to be refined, unless another server with the same folder is at it; tells how it went."""
-        waiting = await asyncio.to_thread(self._refinement_queue.waiting)
+    async def _refine_all(self) -> bool:
+        """Refines all queued voices, unless another server with the same folder does; false if any has to wait."""
+        waiting = await asyncio.to_thread(self._queue.waiting)
         if not waiting:
             return True
-        with atomic_files.claimed(self._refinement_queue.lock) as mine:
-            return not mine or all([await self._attempt(voice_id) for voice_id in waiting])
+        with atomic_files.claimed(self._queue.lock_file) as claimed:
+            return not claimed or all([await self._try_to_refine(voice_id) for voice_id in waiting])
 
-    async def _attempt(self, voice_id: str) -> bool:
-        """Refines a voice; false when it has to be tried again, from where it was."""
-        refinement = await asyncio.to_thread(self._refinement_queue.find, voice_id)
+    async def _try_to_refine(self, voice_id: str) -> bool:
+        """Refines a voice and removes it from the queue; false if it has to be tried again."""
+        refinement = await asyncio.to_thread(self._queue.find, voice_id)
         try:
             self._trial.require_ready()
-            if refinement:  # or else it was damaged
+            if refinement:  # None: its file is damaged
                 await self._refine(refinement)
-        except (_Overtaken, VoiceNotFound, DamagedVoice) as problem:
+        except (_Obsolete, VoiceNotFound, DamagedVoice) as problem:
             log.info("the voice %s is not refined: %s", voice_id, problem)
         except (SvcError, OSError) as error:  # the engine is loading, or the disk is full
-            log.info("the voice %s is refined later: %s", voice_id, error)
+            log.info("the voice %s will be refined later: %s", voice_id, error)
             return False
-        except Exception:  # whatever is wrong with one voice must not keep the others from being refined
+        except Exception:  # an error with one voice must not keep the others from being refined
             log.exception("the voice %s cannot be refined", voice_id)
-        await asyncio.to_thread(self._refinement_queue.drop, voice_id, refinement.sound if refinement else None)
+        await asyncio.to_thread(self._queue.remove, voice_id, refinement.parameters_hash if refinement else None)
         return True
 
     async def _refine(self, refinement: Refinement) -> None:
-        voice = await asyncio.to_thread(self._current, refinement)
-        person = await self._trial.work(self._person, voice)
-        while not refinement.search.done:
-            refinement = await self._generation(refinement, voice, person)
-            await asyncio.to_thread(self._current, refinement)
-            if not await asyncio.to_thread(self._refinement_queue.go_on, refinement):
-                raise _Overtaken("nobody wants it any more")
-        moved = self._directions.moved(voice.parameters, refinement.search.centre)
-        found, _ = await self._trial.tuned(moved, person.spectral_envelope, voice.language, spare=True)
-        introduction = INTRODUCTIONS[voice.language], voice.language
-        old, new = [
-            [await self._likeness(each, person, *introduction), await self._likeness(each, person, JUDGED_BY)]
-            for each in (voice.parameters, found)
-        ]
-        if better(new, old):
-            await asyncio.to_thread(self._take_over, refinement, found, new[0])
-        log.info("the voice %s was refined: likeness %.3f and %.3f, before %.3f and %.3f", voice.voice_id, *new, *old)
+        """Begins at the first step, also after a restart."""
+        refinement = replace(refinement, steps_done=0)
+        voice = await asyncio.to_thread(self._read_voice, refinement)
+        speaker = await self._trial.run_in_thread(self._encode_reference, voice)
+        refinement = await self._advance(refinement)
+        parameters, _ = await self._trial.match_envelope(
+            speaker.parameters, speaker.spectral_envelope, voice.language, when_idle=True
+        )
+        refinement = await self._advance(refinement)
+        similarities: list[float] = []
+        for version in (voice.parameters, parameters):
+            for text, language in (
+                (PREVIEW_TEXTS[voice.language], voice.language),
+                (_JUDGING_TEXT, Language.ENGLISH_US),
+            ):
+                similarities.append(await self._measure_similarity(version, speaker, text, language))
+                refinement = await self._advance(refinement)
+        old, new = similarities[:2], similarities[2:]
+        replaces = is_clearly_better(new, old)
+        if replaces:
+            report = await self._trial.run_in_thread(self._update_report, voice.report, speaker, new[0])
+            await asyncio.to_thread(self._replace, refinement, parameters, report)
+        log.info(
+            "refinement of the voice %s: similarity %.3f and %.3f, before %.3f and %.3f; %s",
+            *(voice.voice_id, *new, *old),
+            "replaced" if replaces else "left as it is",
+        )
 
-    async def _generation(self, refinement: Refinement, voice: CustomVoice, person: SpeakerEmbedding) -> Refinement:
-        search = refinement.search
-        sentence = tried(search.generation)
-        likeness = [
-            await self._likeness(self._directions.moved(voice.parameters, trial), person, sentence)
-            for trial in search.trials()
-        ]
-        return replace(refinement, search=search.after(likeness))
+    async def _advance(self, refinement: Refinement) -> Refinement:
+        """Stores that one more step is done; raises `_Obsolete` if the others are not needed any more."""
+        await asyncio.to_thread(self._read_voice, refinement)
+        advanced = replace(refinement, steps_done=refinement.steps_done + 1)
+        if not await asyncio.to_thread(self._queue.update, advanced):
+            raise _Obsolete("it was cancelled")
+        return advanced
 
-    async def _likeness(
-        self, voice: VoiceParameters, person: SpeakerEmbedding, text: str, language: Language = Language.ENGLISH_US
+    async def _measure_similarity(
+        self, parameters: VoiceParameters, speaker: SpeakerEmbedding, text: str, language: Language
     ) -> float:
-        """Of the voice, saying this, to the person; then a rest."""
+        """Of a voice with these parameters, speaking the text, to the speaker; then rests."""
         began = time.monotonic()
-        spoken = await self._trial.say(voice, text, language, spare=True)
-        likeness = await self._trial.work(self._trial.likeness, spoken, person.embedding)
+        samples = await self._trial.synthesize(parameters, text, language, when_idle=True)
+        similarity = await self._trial.run_in_thread(self._trial.measure_similarity, samples, speaker.embedding)
         await asyncio.sleep(min(_REST * (time.monotonic() - began), _LONGEST_REST))
-        return likeness
+        return similarity
 
-    def _take_over(self, refinement: Refinement, parameters: VoiceParameters, similarity: float) -> None:
-        """Puts the new version in the place of the old one."""
+    def _update_report(self, report: Report, speaker: SpeakerEmbedding, similarity: float) -> Report:
+        """The nearest built-in voice is determined again: similarities of two encoders cannot be compared."""
+        return report.mark_refined(similarity, *self._trial.find_nearest_built_in(speaker.embedding))
 
-        def refined(known: CustomVoice) -> CustomVoice:
-            if known.sound != refinement.sound:
-                raise _Overtaken("it was made anew meanwhile")
-            return known.changed(parameters=parameters, report=known.report.of_refined(similarity))
+    def _replace(self, refinement: Refinement, parameters: VoiceParameters, report: Report) -> None:
+        def revise(known: CustomVoice) -> CustomVoice:
+            _require_unchanged(known, refinement)
+            return known.revise(parameters=parameters, report=report)
 
-        self._custom_voices.change(refinement.voice_id, refined)
+        self._custom_voices.change(refinement.voice_id, revise)
 
-    def _current(self, refinement: Refinement) -> CustomVoice:
-        """The voice, if it still is the one that was to be refined."""
+    def _read_voice(self, refinement: Refinement) -> CustomVoice:
         voice = self._custom_voices.store.read(refinement.voice_id)
-        if voice.sound != refinement.sound:
-            raise _Overtaken("it was made anew meanwhile")
+        _require_unchanged(voice, refinement)
         return voice
 
-    def _person(self, voice: CustomVoice) -> SpeakerEmbedding:
-        """Who the voice is to be like."""
-        reference = self._custom_voices.store.reference(voice)
+    def _encode_reference(self, voice: CustomVoice) -> SpeakerEmbedding:
+        reference = self._custom_voices.store.read_reference(voice)
         if reference is None:
-            raise _Overtaken("its recording was not kept")
+            raise _Obsolete("its recording was not kept")
         return self._trial.encoder.encode(decode.read(reference).samples, decode.RATE)
 
-    @cached_property
-    def _directions(self) -> Directions:
-        return Directions()
+
+def _require_unchanged(voice: CustomVoice, refinement: Refinement) -> None:
+    if voice.parameters_hash != refinement.parameters_hash:
+        raise _Obsolete("its parameters were changed in the meantime")

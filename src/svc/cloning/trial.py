@@ -1,4 +1,4 @@
-"""The booth: where a voice that nobody has kept yet speaks, and is heard."""
+"""Synthesis with voices that are not stored yet, and their comparison with the reference."""
 
 import asyncio
 import os
@@ -16,102 +16,111 @@ import numpy as np
 
 from svc.audio import equalizer
 from svc.audio.equalizer import Equalizer, SpectralEnvelope
-from svc.cloning.built_in_embeddings import BuiltInEmbeddings
-from svc.cloning.speaker_embedding import Embedding, SpeakerEncoder
+from svc.cloning.speaker_encoder import BuiltInEmbeddings, Embedding, SpeakerEncoder
 from svc.engine.protocol import Samples
 from svc.synthesis.pipeline import Pipeline
 from svc.synthesis.request import SynthesisRequest
 from svc.synthesis.scheduler import PlaybackClock, Scheduler
 from svc.text.language import Language
+from svc.voices.built_in import PREVIEW_TEXTS
 from svc.voices.catalogue import VoiceCatalogue
 from svc.voices.parameters import VoiceParameters
-from svc.voices.preview_texts import INTRODUCTIONS
 
 T = TypeVar("T")
 LoadSpeakerEncoder = Callable[[], tuple[SpeakerEncoder, BuiltInEmbeddings]]
 
 _NICENESS = 10
-_PATIENCE = 2.0
+_DEADLINE_SECONDS = 2.0
 
 
 class TrialSynthesis:
-    """Speaks on the engine, where live speech goes first, and hears in one thread of its own, at low priority."""
+    """Synthesizes on the shared engine, behind live requests, and runs the encoder in one low-priority thread."""
 
     def __init__(
-        self, load_speaker_encoder: LoadSpeakerEncoder, speech: Pipeline, scheduler: Scheduler, voices: VoiceCatalogue
+        self, load_speaker_encoder: LoadSpeakerEncoder, pipeline: Pipeline, scheduler: Scheduler, voices: VoiceCatalogue
     ) -> None:
-        self._load_ear = load_speaker_encoder
-        self._speech = speech
+        self._load_speaker_encoder = load_speaker_encoder
+        self._pipeline = pipeline
         self._scheduler = scheduler
         self._voices = voices
-        self._worker = ThreadPoolExecutor(1, thread_name_prefix="booth", initializer=_step_back)
+        self._executor = ThreadPoolExecutor(1, thread_name_prefix="cloning", initializer=_lower_priority)
 
     def open(self) -> None:
-        """Begins to load the ear, so that the first clone need not wait for it; returns at once."""
-        self._worker.submit(lambda: self._loaded)
+        """Starts to load the encoder, so that the first clone need not wait for it; returns at once."""
+        self._executor.submit(lambda: self._loaded)
 
     async def close(self) -> None:
-        """Waits for the step that is running, and takes no more."""
-        await asyncio.to_thread(self._worker.shutdown, cancel_futures=True)
+        """Waits for the step that is running; no further step starts."""
+        await asyncio.to_thread(self._executor.shutdown, cancel_futures=True)
 
     def require_ready(self) -> None:
-        """Raises unless there is an engine to speak with."""
+        """Raises unless the engine is loaded."""
         self._scheduler.require_ready()
 
-    async def say(self, parameters: VoiceParameters, text: str, language: Language, *, spare: bool = False) -> Samples:
-        """How a voice with these parameters says it. `spare` takes the engine only while nobody else wants it."""
-        request = SynthesisRequest(text, self._voices.sketch(parameters, language), language=language)
-        work = (chunk.samples for chunk in self._speech.synthesize(request))
-        turns = self._scheduler.run_when_idle(work) if spare else self._scheduler.run(work, _Patient(lambda _: 0.0))
-        async with aclosing(turns) as chunks:
+    async def run_in_thread(self, function: Callable[..., T], *arguments: object) -> T:
+        """Calls a function in the low-priority thread, the only one that may use the encoder."""
+        return await asyncio.get_running_loop().run_in_executor(self._executor, function, *arguments)
+
+    async def synthesize(
+        self, parameters: VoiceParameters, text: str, language: Language, *, when_idle: bool = False
+    ) -> Samples:
+        """Speaks a text with these parameters; `when_idle` only uses the engine while no other request does."""
+        request = SynthesisRequest(text, self._voices.build(parameters, language), language=language)
+        work = (chunk.samples for chunk in self._pipeline.synthesize(request))
+        if when_idle:
+            stream = self._scheduler.run_when_idle(work)
+        else:
+            stream = self._scheduler.run(work, _BackgroundClock(lambda _: 0.0))
+        async with aclosing(stream) as chunks:
             return np.concatenate([samples async for samples in chunks])
 
-    async def work(self, function: Callable[..., T], *arguments: object) -> T:
-        """Calls a function in the booth's thread, the only one that may use the ear."""
-        return await asyncio.get_running_loop().run_in_executor(self._worker, function, *arguments)
-
-    def likeness(self, spoken: Samples, person: Embedding) -> float:
-        """Of what was said here to somebody: 1 is the same person, 0 a stranger."""
-        return self.encoder.similarity(self.encoder.encode(spoken, self._speech.sample_rate).embedding, person)
-
-    async def tuned(
-        self, parameters: VoiceParameters, person: SpectralEnvelope, language: Language, *, spare: bool = False
+    async def match_envelope(
+        self, parameters: VoiceParameters, target: SpectralEnvelope, language: Language, *, when_idle: bool = False
     ) -> tuple[VoiceParameters, Samples]:
-        """The voice in the colour of the person, and how it introduces itself: that is what it is tuned by."""
-        plain = replace(parameters, equalizer_gains=equalizer.FLAT)
-        spoken = await self.say(plain, INTRODUCTIONS[language], language, spare=spare)
-        return await self.work(self._coloured, plain, spoken, person)
+        """The parameters with the equalizer gains that bring the voice to the envelope, and the preview spoken so."""
+        flat = replace(parameters, equalizer_gains=equalizer.FLAT)
+        preview = await self.synthesize(flat, PREVIEW_TEXTS[language], language, when_idle=when_idle)
+        return await self.run_in_thread(self._equalize, flat, preview, target)
 
-    def _coloured(
-        self, plain: VoiceParameters, spoken: Samples, person: SpectralEnvelope
+    def _equalize(
+        self, flat: VoiceParameters, preview: Samples, target: SpectralEnvelope
     ) -> tuple[VoiceParameters, Samples]:
-        rate = self._speech.sample_rate
-        change = equalizer.matching_gains(person, self.encoder.spectral_envelope(spoken, rate))
-        return replace(plain, equalizer_gains=change), Equalizer(change, rate)(spoken)
+        rate = self._pipeline.sample_rate
+        gains = equalizer.matching_gains(target, self.encoder.spectral_envelope(preview, rate))
+        return replace(flat, equalizer_gains=gains), Equalizer(gains, rate)(preview)
 
-    # Loaded in the thread: those that it starts inherit the low priority. If that fails, whoever needs it is told why.
+    # The following use the encoder: only in `run_in_thread`.
+
+    def measure_similarity(self, samples: Samples, embedding: Embedding) -> float:
+        """Of synthesized speech to a person: 1 is the same person, about 0 another."""
+        return self.encoder.similarity(self.encoder.encode(samples, self._pipeline.sample_rate).embedding, embedding)
+
+    def find_nearest_built_in(self, embedding: Embedding) -> tuple[str, float]:
+        """The name of the built-in voice that is most similar to a person, and its similarity."""
+        key, similarity = self._loaded[1].find_nearest(self.encoder, embedding)
+        return self._voices.find(key).name, similarity
 
     @property
     def encoder(self) -> SpeakerEncoder:
         return self._loaded[0]
 
-    @property
-    def built_in(self) -> BuiltInEmbeddings:
-        return self._loaded[1]
-
     @cached_property
     def _loaded(self) -> tuple[SpeakerEncoder, BuiltInEmbeddings]:
-        return self._load_ear()
+        """Loaded in the thread, so that the threads of the runtime inherit its priority.
+
+        If loading fails, every caller gets the error.
+        """
+        return self._load_speaker_encoder()
 
 
-class _Patient(PlaybackClock[Samples]):
-    """Nobody listens to it: whoever's speech is due within seconds goes first."""
+class _BackgroundClock(PlaybackClock[Samples]):
+    """Nobody listens to a trial: requests whose next audio is due within two seconds go first."""
 
     def deadline(self) -> float:
-        return time.monotonic() + _PATIENCE
+        return time.monotonic() + _DEADLINE_SECONDS
 
 
-def _step_back() -> None:
-    """Lets the threads that speak go first; only Linux gives threads priorities of their own."""
+def _lower_priority() -> None:
+    """Synthesis threads go first. Only Linux has a priority for each thread."""
     if sys.platform == "linux":
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICENESS)

@@ -1,15 +1,16 @@
-"""A custom voice: what somebody called it, what it is made of, and how it was made. As JSON, with a checksum."""
+"""A custom voice: its name, parameters and report, stored as JSON with a checksum, and exported as one archive."""
 
 import hashlib
+import io
 import json
 import re
 import secrets
 import string
 import time
+import zipfile
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Self
 
-from svc.cloning.reference import Measured
 from svc.text.language import Language
 from svc.voices.parameters import VoiceParameters
 
@@ -17,38 +18,66 @@ ID = re.compile(r"custom-[A-Za-z0-9]{20}")
 _LETTERS = string.ascii_letters + string.digits
 _FORMAT = 1
 
+_ARCHIVED_VOICE, _ARCHIVED_REFERENCE = "voice.json", "reference.flac"
+MAX_VOICE_BYTES, MAX_REFERENCE_BYTES = 1_000_000, 20_000_000
+_MAX_BYTES = {_ARCHIVED_VOICE: MAX_VOICE_BYTES, _ARCHIVED_REFERENCE: MAX_REFERENCE_BYTES}
+
 
 def new_id() -> str:
     return "custom-" + "".join(secrets.choice(_LETTERS) for _ in range(20))
 
 
 class DamagedVoice(ValueError):
-    """Something that calls itself a voice and is none."""
+    """A stored voice, or its reference, cannot be read or does not match its checksum."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceMeasurements:
+    """What was measured of the recordings that a voice was made from."""
+
+    clip_seconds: float
+    speech_seconds: float
+    used_seconds: float
+    """How much of the speech was used: the best, when there is more than a voice needs."""
+    level_dbfs: float
+    noise_dbfs: float
+    snr_db: float
+    clipping: float
+    """The share of samples that were clipped."""
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """How a voice was made: what was measured at the time."""
+    """What was measured when the voice was made. `asdict` of it is stored and shown: the field names are fixed."""
 
-    measured: Measured
+    measured: ReferenceMeasurements
     similarity: float
-    """Of the voice, speaking a sentence, to the reference: 1 is the same, 0 a stranger."""
+    """Of the voice, speaking the preview text, to the reference: 1 is the same person, 0 another."""
     nearest: str
-    """The built-in voice that is most like the reference."""
+    """The built-in voice that is most similar to the reference."""
     nearest_similarity: float
     warnings: tuple[str, ...]
     refined: bool = False
-    """Whether the voice became a better likeness since."""
+    """Whether refinement has replaced the first version."""
 
-    def of_refined(self, similarity: float) -> "Report":
-        """The same of a voice that has become more like the recording."""
-        outdone = similarity < self.nearest_similarity
-        warnings = tuple(each for each in self.warnings if outdone or each != fainter_than(self.nearest))
-        return replace(self, similarity=round(similarity, 3), warnings=warnings, refined=True)
+    def mark_refined(self, similarity: float, nearest: str, nearest_similarity: float) -> "Report":
+        """The report of the version that refinement made; the warnings about the recording remain."""
+        obsolete = nearest_voice_warning(self.nearest)
+        warnings = [each for each in self.warnings if each != obsolete]
+        if similarity < nearest_similarity:
+            warnings.append(nearest_voice_warning(nearest))
+        return replace(
+            self,
+            similarity=round(similarity, 3),
+            nearest=nearest,
+            nearest_similarity=round(nearest_similarity, 3),
+            warnings=tuple(warnings),
+            refined=True,
+        )
 
 
-def fainter_than(nearest: str) -> str:
-    """The warning that a built-in voice would do better."""
+def nearest_voice_warning(nearest: str) -> str:
+    """The warning that a built-in voice is more similar than the clone."""
     return (
         f"The built-in voice {nearest} is more like the recording than this clone. "
         "A longer and clearer recording may help."
@@ -80,31 +109,31 @@ class CustomVoice:
     report: Report
     created_at: int
     key_id: str
-    """Names the key that it was made with."""
+    """The API key that it was made with."""
     consent: bool
-    """Whether who made it said that the speaker agrees."""
+    """Whether the request said that the speaker agrees."""
     description: str = ""
     labels: dict[str, str] = field(default_factory=dict)
     reference: StoredReference | None = None
     revision: int = 1
     """Counts the changes."""
     changed_at: float = 0.0
-    """When the last one was: decides between two that were made at once, on different servers."""
+    """When the last change was made: decides between two that were made at once on different servers."""
     preview_token: str = field(default_factory=lambda: secrets.token_urlsafe(16))
-    """Whoever has it may hear the voice introduce itself."""
+    """Whoever has it may hear the preview."""
 
     @property
-    def sound(self) -> str:
-        """Changes with how the voice sounds, and not with what it is called."""
+    def parameters_hash(self) -> str:
+        """Changes when the parameters do, and not with the name or the labels."""
         return hashlib.sha256(json.dumps(self.parameters.to_json(), sort_keys=True).encode()).hexdigest()
 
     @property
     def version(self) -> tuple[int, float]:
-        """Orders the versions of one voice, the same way on every server: the highest is the latest."""
+        """Orders the versions of one voice the same way on every server: the highest is the latest."""
         return self.revision, self.changed_at
 
-    def changed(self, **changes: Any) -> Self:
-        """The next version."""
+    def revise(self, **changes: Any) -> Self:
+        """The next version, with these fields changed."""
         return replace(self, **changes, revision=self.revision + 1, changed_at=time.time())
 
     def to_bytes(self) -> bytes:
@@ -136,7 +165,7 @@ class CustomVoice:
             fields = stored["voice"]
             if stored["sha256"] != _checksum(fields):
                 raise DamagedVoice("its checksum does not match")
-            return cls(**_restored(fields))
+            return cls(**_parse_fields(fields))
         except DamagedVoice:
             raise
         except (ValueError, TypeError, KeyError, AttributeError) as problem:
@@ -147,11 +176,11 @@ def _checksum(fields: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(fields, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
-def _restored(fields: dict[str, Any]) -> dict[str, Any]:
+def _parse_fields(fields: dict[str, Any]) -> dict[str, Any]:
     if not ID.fullmatch(fields["voice_id"]):
-        raise DamagedVoice("its id is none")
+        raise DamagedVoice("its id is not one of a custom voice")
     report = fields["report"]
-    measured, warnings = Measured(**report["measured"]), tuple(report["warnings"])
+    measured, warnings = ReferenceMeasurements(**report["measured"]), tuple(report["warnings"])
     return {
         **fields,
         "language": Language(fields["language"]),
@@ -159,3 +188,32 @@ def _restored(fields: dict[str, Any]) -> dict[str, Any]:
         "report": Report(**{**report, "measured": measured, "warnings": warnings}),
         "reference": StoredReference(**fields["reference"]) if fields["reference"] else None,
     }
+
+
+def pack_archive(voice: CustomVoice, reference: bytes | None) -> bytes:
+    """The voice and its reference as one file, for another server or a backup."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr(_ARCHIVED_VOICE, voice.to_bytes(), zipfile.ZIP_DEFLATED)
+        if reference is not None:
+            archive.writestr(_ARCHIVED_REFERENCE, reference)
+    return out.getvalue()
+
+
+def unpack_archive(content: bytes) -> tuple[CustomVoice, bytes | None]:
+    """The voice and its reference, both checked; raises `DamagedVoice`."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            voice = CustomVoice.from_bytes(_read_member(archive, _ARCHIVED_VOICE))
+            reference = _read_member(archive, _ARCHIVED_REFERENCE) if voice.reference else None
+    except (zipfile.BadZipFile, KeyError, NotImplementedError, RuntimeError, EOFError) as problem:
+        raise DamagedVoice(f"it is not the archive of a voice: {problem}") from problem
+    if reference is not None and StoredReference.of(reference) != voice.reference:
+        raise DamagedVoice("its reference does not match its checksum")
+    return voice, reference
+
+
+def _read_member(archive: zipfile.ZipFile, name: str) -> bytes:
+    if archive.getinfo(name).file_size > _MAX_BYTES[name]:
+        raise DamagedVoice(f"{name} is too large for a voice")
+    return archive.read(name)

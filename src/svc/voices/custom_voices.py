@@ -1,4 +1,4 @@
-"""The custom voices of a running service: what is on the disk is in the catalogue, whoever put it there."""
+"""Keeps the catalogue in step with the custom voices on disk, whichever process wrote them."""
 
 import asyncio
 import logging
@@ -14,7 +14,7 @@ from svc.voices.store import VoiceStore
 
 log = logging.getLogger(__name__)
 
-_LOOK_EVERY = 2.0
+_POLL_SECONDS = 2.0
 
 
 class CustomVoices:
@@ -24,25 +24,25 @@ class CustomVoices:
         self._lock = Lock()
         self._generation = -1
         self._signatures: dict[str, tuple[int, int]] = {}
-        self._known: dict[str, CustomVoice] = {}
+        self._loaded: dict[str, CustomVoice] = {}
 
     def __len__(self) -> int:
         return len(self._signatures)
 
     def load(self) -> None:
-        """Never fails: a voice that cannot be read is reported and left out."""
-        with suppress(StorageUnavailable):  # which was reported; what can be read is read
+        """Never fails: a voice that cannot be read is logged and left out."""
+        with suppress(StorageUnavailable):  # logged by the store; what can be read is loaded all the same
             self.store.tidy()
         self.refresh()
 
-    def watched(self) -> AbstractAsyncContextManager[None]:
-        """Looks now and then for what others changed: the command line, or a server that shares the folder."""
-        return tasks.running(self._watch())
+    def running(self) -> AbstractAsyncContextManager[None]:
+        """Polls for changes by other processes: the command line, or a server that shares the folder."""
+        return tasks.running(self._poll())
 
-    async def _watch(self) -> None:
+    async def _poll(self) -> None:
         while True:
-            await asyncio.sleep(_LOOK_EVERY)
-            with suppress(OSError):  # a disk that does not answer takes nobody's voice away
+            await asyncio.sleep(_POLL_SECONDS)
+            with suppress(OSError):  # while the disk does not answer, the loaded voices stay available
                 await asyncio.to_thread(self.refresh)
 
     def add(self, voice: CustomVoice, reference: bytes | None, limit: int) -> None:
@@ -50,9 +50,9 @@ class CustomVoices:
         self.refresh()
 
     def change(
-        self, voice_id: str, changed: Callable[[CustomVoice], CustomVoice], reference: bytes | None = None
+        self, voice_id: str, revise: Callable[[CustomVoice], CustomVoice], reference: bytes | None = None
     ) -> CustomVoice:
-        voice = self.store.change(voice_id, changed, reference)
+        voice = self.store.change(voice_id, revise, reference)
         self.refresh()
         return voice
 
@@ -61,21 +61,21 @@ class CustomVoices:
         self.refresh()
 
     def refresh(self) -> None:
-        """Brings the catalogue up to date with the disk."""
+        """Loads what changed on disk into the catalogue."""
         with self._lock:
             generation = self.store.generation()
             if generation == self._generation:
                 return
             signatures = self.store.signatures()
-            known = {voice_id: voice for voice_id, voice in self._known.items() if voice_id in signatures}
+            loaded = {voice_id: voice for voice_id, voice in self._loaded.items() if voice_id in signatures}
             for voice_id, signature in signatures.items():
                 if signature != self._signatures.get(voice_id):
-                    known.pop(voice_id, None)
-                    with suppress(VoiceNotFound):  # removed just now
+                    loaded.pop(voice_id, None)
+                    with suppress(VoiceNotFound):  # removed at this moment
                         if voice := self._read(voice_id):
-                            known[voice_id] = voice
-            self._voices.put_custom(known.values())
-            self._known, self._signatures, self._generation = known, signatures, generation
+                            loaded[voice_id] = voice
+            self._voices.replace_custom(loaded.values())
+            self._loaded, self._signatures, self._generation = loaded, signatures, generation
 
     def _read(self, voice_id: str) -> CustomVoice | None:
         try:

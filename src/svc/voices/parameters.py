@@ -1,4 +1,4 @@
-"""A cloned voice as data: what sets it apart from the mean of the built-in voices. Both engines can speak it."""
+"""The parameters of a cloned voice: how it differs from the mean of the built-in voices. Both engines use them."""
 
 import base64
 import math
@@ -14,13 +14,13 @@ import numpy.typing as npt
 from svc.audio.equalizer import BANDS, FLAT, SpectralEnvelope
 from svc.engine.protocol import NO_LAYER_OFFSETS, NO_VOCODER_EMBEDDING
 from svc.text.language import Language
-from svc.voices.catalogue import built_in, usual
+from svc.voices.built_in import load_built_in_voices
 
 VERSION = 1
 STYLE = 128
 LAYERS = 11
-"""Ten norms of the decoder, in the order in which they run, and the vocoder."""
-LARGEST = 8.0  # no style of a voice comes near it; what is beyond was damaged
+"""The ten norms of the decoder, in the order in which they run, and the vocoder."""
+LARGEST = 8.0  # no style of a voice comes near it: a larger value is damage
 PITCH_SCALES = (0.4, 2.5)
 
 Vector = npt.NDArray[np.float32]
@@ -36,7 +36,7 @@ MELODY_PITCH = {
     Language.PORTUGUESE_BR: 151.0,
     Language.MANDARIN: 215.0,
 }
-"""At which the melody that clones have in a language is heard, in Hz (the median of ten sentences)."""
+"""The pitch of the melody that clones have in a language, in Hz (the median of ten sentences)."""
 
 _BOUNDS = {
     "timbre": ((STYLE,), LARGEST),
@@ -51,19 +51,19 @@ _BOUNDS = {
 @dataclass(frozen=True, eq=False, slots=True)
 class VoiceParameters:
     timbre: Vector
-    """[128], added to the first half of the mean voice's style."""
+    """[128], added to the first half of the mean style."""
     melody: Vector
-    """[128], added to its second half."""
+    """[128], added to the second half of the mean style."""
     layer_offsets: Vector
-    """[11, 128]: how far each layer's timbre strays from the voice's own. All zero is a plain style."""
+    """[11, 128], added to the timbre in each layer. Zero: every layer has the timbre of the style."""
     pitch_scale: float = 1.0
-    """By which the pitch that the mean voice's melody gives is multiplied."""
+    """The factor by which the pitch of the mean voice's melody is multiplied."""
     equalizer_gains: SpectralEnvelope = field(default_factory=lambda: FLAT)
-    """[20], in dB: a filter that its sound passes through."""
+    """[20], in dB: the equalizer that the audio of the voice passes through."""
     foreign_layer_offsets: Vector = field(default_factory=lambda: NO_LAYER_OFFSETS)
-    """[11, 128]: how far the layers stray in other languages than English."""
+    """[11, 128]: the layer offsets in languages other than English."""
     vocoder_embedding: Vector = field(default_factory=lambda: NO_VOCODER_EMBEDDING)
-    """[256]: what it has of its own in svc-turbo's vocoder, in every language. Kokoro's knows nothing like it."""
+    """[256]: conditions svc-turbo's vocoder, in every language. Kokoro's vocoder has no such input."""
 
     def __post_init__(self) -> None:
         for name, (shape, largest) in _BOUNDS.items():
@@ -74,31 +74,33 @@ class VoiceParameters:
         if not low <= self.pitch_scale <= high:
             raise ValueError(f"the voice's pitch_scale must be between {low} and {high}")
 
-    # A style carries an accent, too, and Kokoro's American voices are hard to understand in other languages. There a
-    # clone gets the melody of those who speak them, and their timbre in the layers that shape sounds more than they
-    # colour them: a woman's if its own is a woman's (training/NOTES.md has what else was tried).
+    # A style carries an accent, too: Kokoro's American voices are hard to understand in other languages. There a clone
+    # gets the mean melody of the language's own voices, and their mean timbre in the layers that decide pronunciation
+    # more than timbre, without the part of it that depends on gender (training/NOTES.md has what else was tried).
 
     def melody_in(self, language: Language) -> Vector:
-        """[128], added to the second half of the mean voice's style."""
-        return self.melody if language.english else self.melody + _natives(language)[STYLE:]
+        """[128], added to the second half of the mean style."""
+        return self.melody if language.english else self.melody + _native_offset(language)[STYLE:]
 
     def pitch_scale_in(self, language: Language) -> float:
-        """By which the pitch that the melody there gives is multiplied, for the person's own."""
+        """The factor that brings the pitch of the language's melody to the person's own."""
         return self.pitch_scale * (MELODY_PITCH[Language.ENGLISH_US] / MELODY_PITCH[language])
 
     def layer_offsets_in(self, language: Language) -> Vector:
-        """[11, 128]: how far each layer's timbre strays from the voice's own."""
+        """[11, 128], added to the timbre in each layer."""
         if language.english:
             return self.layer_offsets
-        to_native = _natives(language)[:STYLE] - self.timbre
-        to_native -= _women_to_men() * (_women_to_men() @ to_native)
-        accent = accent_of(language)
-        native, bolder = accent.shares[..., None]
-        layer_offsets: Vector = self.foreign_layer_offsets + accent.offset + native * to_native + bolder * self.timbre
+        to_native = _native_offset(language)[:STYLE] - self.timbre
+        to_native -= _gender_axis() * (_gender_axis() @ to_native)
+        accent = load_accent(language)
+        native_share, timbre_gain = accent.shares[..., None]
+        layer_offsets: Vector = (
+            self.foreign_layer_offsets + accent.offset + native_share * to_native + timbre_gain * self.timbre
+        )
         return layer_offsets
 
     def to_json(self) -> dict[str, Any]:
-        """About 9 kB: the vectors as base64 of little-endian fp16."""
+        """About 9 kB: the vectors as base64 of little-endian fp16. The keys are those of the first release."""
         return {
             "version": VERSION,
             "timbre": _pack(self.timbre),
@@ -123,58 +125,59 @@ class VoiceParameters:
                 _unpack(stored["melody"], (STYLE,)),
                 layer_offsets,
                 float(stored["pitch_scale"]),
-                # The first voices have none of these.
+                # The oldest voices have none of these.
                 _unpack(stored["colour"], (BANDS,)) if "colour" in stored else FLAT,
                 _unpack(stored["abroad"], (LAYERS, STYLE))
                 if "abroad" in stored
-                else _foreign_from_english(layer_offsets),
+                else _derive_foreign_layer_offsets(layer_offsets),
                 _unpack(stored["grain"], NO_VOCODER_EMBEDDING.shape) if "grain" in stored else NO_VOCODER_EMBEDDING,
             )
         except (KeyError, TypeError) as problem:
             raise ValueError(f"the voice's parameters are incomplete: {problem}") from problem
 
 
-def _foreign_from_english(layer_offsets: Vector) -> Vector:
-    """What is made of layers that were learned with English alone: elsewhere words bear only half of their straying."""
+@dataclass(frozen=True, eq=False, slots=True)
+class Accent:
+    """What all clones have in common in a language. It was trained with them, to keep words intelligible."""
+
+    offset: Vector
+    """[11, 128], added to the timbre in each layer."""
+    shares: Vector
+    """[2, 11]: for each layer, how much of the way it goes to the native timbre, and the gain of the voice's own."""
+
+
+@cache
+def load_accent(language: Language) -> Accent:
+    """The accent of any language but English."""
+    learned = np.load(BytesIO(files("svc").joinpath("data/accents.npz").read_bytes()))
+    return Accent(*(learned[f"{language} {part}"].astype(np.float32) for part in ("offset", "shares")))
+
+
+def _derive_foreign_layer_offsets(layer_offsets: Vector) -> Vector:
+    """For voices whose offsets were learned with English only: in other languages, half of them keeps words clear."""
     decoder, vocoder = layer_offsets[:-1], layer_offsets[-1:]
     return np.concatenate([decoder * np.float32(0.5), vocoder])
 
 
 @cache
-def _natives(language: Language) -> Vector:
-    """[256]: how the voices of a language differ from all of them."""
-    everybody = built_in()
-    natives = [usual(voice) for voice in everybody if voice.language is language]
-    offset: Vector = np.mean(natives, axis=0) - np.mean([usual(voice) for voice in everybody], axis=0)
+def _native_offset(language: Language) -> Vector:
+    """[256]: the mean style of the language's own voices, minus that of all voices."""
+    voices = load_built_in_voices()
+    native = [voice.typical_style for voice in voices if voice.language is language]
+    offset: Vector = np.mean(native, axis=0) - np.mean([voice.typical_style for voice in voices], axis=0)
     return offset
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Accent:
-    """How everybody's layers change in a language. It was trained with the clones, for their words."""
-
-    offset: Vector
-    """[11, 128]"""
-    shares: Vector
-    """[2, 11]: how much each layer has of natives' timbre instead of the person's, and of the person's besides."""
-
-
 @cache
-def accent_of(language: Language) -> Accent:
-    """Of any language but English."""
-    learned = np.load(BytesIO(files("svc").joinpath("data/accents.npz").read_bytes()))
-    return Accent(*(learned[f"{language} {part}"].astype(np.float32) for part in ("offset", "shares")))
-
-
-@cache
-def _women_to_men() -> Vector:
-    """[128], of length one: what sets men's timbres apart from women's."""
+def _gender_axis() -> Vector:
+    """[128], of length one: the direction from the mean timbre of women to that of men."""
+    voices = load_built_in_voices()
     women, men = (
-        np.mean([usual(voice)[:STYLE] for voice in built_in() if voice.gender == gender], axis=0)
+        np.mean([voice.typical_style[:STYLE] for voice in voices if voice.gender == gender], axis=0)
         for gender in ("female", "male")
     )
-    way: Vector = (men - women) / np.linalg.norm(men - women)
-    return way
+    axis: Vector = (men - women) / np.linalg.norm(men - women)
+    return axis
 
 
 def _pack(values: Vector) -> str:

@@ -1,67 +1,104 @@
-"""Where custom voices are kept: one folder each, that a crash leaves whole or not at all.
+"""Custom voices on disk: one folder for each, written so that a crash leaves the old state or the new one.
 
 voices/
-  custom-…/voice.json            the voice; it is there from the moment on when this file is
+  custom-…/voice.json            the voice; it exists as soon as this file does
   custom-…/reference-….flac      the speech that it was made from
-  removed/custom-…               a tombstone: the voice is gone from the moment on when this file is there
-  outbox/custom-…                the mirror has not heard of the latest change yet
-  refining/custom-…              how far the refinement of the voice is, if it is to be refined
+  removed/custom-…               a tombstone: the voice is removed as soon as this file exists
+  outbox/custom-…                a pending upload: the object store does not have the latest change yet
+  refining/custom-…              the voice is in the refinement queue
 """
 
 import logging
 import os
+import secrets
 import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from svc import atomic_files
 from svc.errors import StorageUnavailable, VoiceLimitReached, VoiceNotFound
 from svc.voices.custom_voice import ID, CustomVoice, DamagedVoice, StoredReference
-from svc.voices.pending_uploads import PendingUploads
 
 log = logging.getLogger(__name__)
 
 _VOICE = "voice.json"
 
 
-class VoiceStore:
-    """Safe to use from any number of threads and processes. A disk that does not take it is `StorageUnavailable`."""
+@dataclass(frozen=True, slots=True)
+class PendingUpload:
+    voice_id: str
+    stamp: bytes
+    """Differs from that of a later change of the same voice."""
+    since: float
+    """When the change was recorded."""
 
-    def __init__(self, folder: Path, pending_uploads: PendingUploads | None = None) -> None:
+
+class PendingUploads:
+    """The voices whose latest change the object store does not have yet: one small file each, which survives a crash.
+
+    It records which voices changed, not how: what is uploaded is the state that the store has at that time.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def add(self, voice_id: str) -> None:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        atomic_files.write(self._folder / voice_id, secrets.token_bytes(8))
+
+    def read_all(self) -> list[PendingUpload]:
+        """Oldest first."""
+        files = [file for file in self._folder.glob("custom-*") if ID.fullmatch(file.name)]
+        uploads = [PendingUpload(file.name, file.read_bytes(), file.stat().st_mtime) for file in files]
+        return sorted(uploads, key=lambda upload: upload.since)
+
+    def complete(self, upload: PendingUpload) -> None:
+        """Deletes the record, unless the voice has changed again since."""
+        file = self._folder / upload.voice_id
+        if file.exists() and file.read_bytes() == upload.stamp:
+            atomic_files.remove(file)
+
+
+class VoiceStore:
+    """Safe to use from several threads and processes. A disk that fails raises `StorageUnavailable`."""
+
+    def __init__(self, folder: Path, *, track_uploads: bool = False) -> None:
+        """`track_uploads` records every change in `pending_uploads`, for `svc.voices.sync`."""
         self._folder = folder
         self._removed = folder / "removed"
         self._lock = folder / ".lock"
-        self._pending_uploads = pending_uploads
+        self.pending_uploads = PendingUploads(folder / "outbox") if track_uploads else None
 
     def tidy(self) -> None:
         """Finishes what a crash interrupted."""
         if not self._folder.exists():
             return
-        with self._writing():
+        with self._locked():
             for file in self._removed.glob(f"*{atomic_files.BESIDE}"):
                 file.unlink()
             for folder in self._folders():
                 if self.is_removed(folder.name) or not (folder / _VOICE).exists():
                     shutil.rmtree(folder)
                 else:
-                    self._drop_leftovers(folder)
+                    self._delete_leftovers(folder)
 
     def generation(self) -> int:
-        """Another number after every change: a cheap way to see whether there is anything to look for."""
+        """Another number after every change: a cheap way to see whether anything changed."""
         try:
             return self._lock.stat().st_mtime_ns
         except OSError:
             return 0
 
     def signatures(self) -> dict[str, tuple[int, int]]:
-        """The ids of the voices that are there, each with something that changes whenever the voice does."""
+        """The ids of all voices, each with a value that changes whenever the voice does."""
         found = {}
         for folder in self._folders():
             try:
                 state = (folder / _VOICE).stat()
-            except OSError:  # being written or removed just now
+            except OSError:  # being written or removed at this moment
                 continue
             if not self.is_removed(folder.name):
                 found[folder.name] = (state.st_mtime_ns, state.st_ino)
@@ -81,8 +118,8 @@ class VoiceStore:
             raise DamagedVoice(f"it is {voice.voice_id}")
         return voice
 
-    def reference(self, voice: CustomVoice) -> bytes | None:
-        """The speech that the voice was made from, as FLAC, if it was kept; raises `DamagedVoice`."""
+    def read_reference(self, voice: CustomVoice) -> bytes | None:
+        """The speech that the voice was made from, as FLAC, or None if it was not kept; raises `DamagedVoice`."""
         if voice.reference is None:
             return None
         try:
@@ -94,14 +131,11 @@ class VoiceStore:
         return content
 
     def is_removed(self, voice_id: str) -> bool:
-        """Whether there was such a voice and it was removed. An id never comes back."""
+        """Whether a voice with this id was removed. Ids are not used again."""
         return (self._removed / voice_id).exists()
 
-    def add(
-        self, voice: CustomVoice, reference: bytes | None, *, limit: int | None = None, announce: bool = True
-    ) -> None:
-        """Keeps a new voice; `announce` tells the mirror."""
-        with self._writing():
+    def add(self, voice: CustomVoice, reference: bytes | None, *, limit: int | None = None) -> None:
+        with self._locked():
             if self.is_removed(voice.voice_id):
                 raise VoiceNotFound(voice.voice_id)
             if limit is not None and len(self.signatures()) >= limit:
@@ -109,17 +143,17 @@ class VoiceStore:
             self._write(voice, reference)
 
     def change(
-        self, voice_id: str, changed: Callable[[CustomVoice], CustomVoice], reference: bytes | None = None
+        self, voice_id: str, revise: Callable[[CustomVoice], CustomVoice], reference: bytes | None = None
     ) -> CustomVoice:
-        """Replaces a voice by what `changed` makes of it; without a new reference, it keeps the one it has."""
-        with self._writing():
-            voice = changed(self.read(voice_id))
+        """Replaces a voice by what `revise` returns; without a new reference, it keeps the one it has."""
+        with self._locked():
+            voice = revise(self.read(voice_id))
             self._write(voice, reference)
             return voice
 
-    def take_over(self, voice: CustomVoice, reference: bytes | None) -> None:
-        """Keeps what the mirror has, unless it is here in a later version; raises `VoiceNotFound` if it was removed."""
-        with self._writing():
+    def save_fetched(self, voice: CustomVoice, reference: bytes | None) -> None:
+        """Writes a version from the object store, unless the local one is later; raises `VoiceNotFound` if removed."""
+        with self._locked():
             if self.is_removed(voice.voice_id):
                 raise VoiceNotFound(voice.voice_id)
             try:
@@ -127,33 +161,33 @@ class VoiceStore:
             except (VoiceNotFound, DamagedVoice):
                 known = None
             if known is None or known.version < voice.version:
-                self._write(voice, reference, announce=False)
+                self._write(voice, reference, upload=False)
 
     def remove(self, voice_id: str) -> None:
         """Removes a voice for good, also a damaged one."""
-        with self._writing():
+        with self._locked():
             folder = self._folder / voice_id
             if not ID.fullmatch(voice_id) or self.is_removed(voice_id) or not folder.is_dir():
                 raise VoiceNotFound(voice_id)
-            self._announce(voice_id)
-            self._bury(voice_id)
+            self._track_upload(voice_id)
+            self._mark_removed(voice_id)
 
-    def bury(self, voice_id: str) -> None:
-        """Takes over from the mirror that a voice was removed, whether or not it ever was here."""
-        with self._writing():
-            self._bury(voice_id)
+    def apply_fetched_removal(self, voice_id: str) -> None:
+        """Removes a voice that was removed on another server, whether or not it exists here."""
+        with self._locked():
+            self._mark_removed(voice_id)
 
-    def _bury(self, voice_id: str) -> None:
+    def _mark_removed(self, voice_id: str) -> None:
         atomic_files.write(self._removed / voice_id, b"")
-        shutil.rmtree(self._folder / voice_id, ignore_errors=True)  # the tombstone counts; `tidy` finishes the rest
+        shutil.rmtree(self._folder / voice_id, ignore_errors=True)  # the tombstone counts; `tidy` deletes the rest
         atomic_files.sync(self._folder)
 
-    def _write(self, voice: CustomVoice, reference: bytes | None, *, announce: bool = True) -> None:
+    def _write(self, voice: CustomVoice, reference: bytes | None, *, upload: bool = True) -> None:
         folder = self._folder / voice.voice_id
         is_new = not (folder / _VOICE).exists()
         try:
-            if announce:
-                self._announce(voice.voice_id)
+            if upload:
+                self._track_upload(voice.voice_id)
             folder.mkdir(exist_ok=True)
             atomic_files.sync(self._folder)
             if reference is not None:
@@ -164,23 +198,23 @@ class VoiceStore:
             if is_new:
                 shutil.rmtree(folder, ignore_errors=True)
             raise
-        self._drop_leftovers(folder, voice)
+        self._delete_leftovers(folder, voice)
 
-    def _drop_leftovers(self, folder: Path, voice: CustomVoice | None = None) -> None:
-        """Deletes what an interrupted change, or the reference before the present one, left behind."""
+    def _delete_leftovers(self, folder: Path, voice: CustomVoice | None = None) -> None:
+        """Deletes the files of an interrupted change, and the reference before the present one."""
         try:
             voice = voice or self.read(folder.name)
-        except DamagedVoice:  # whatever is left may help to repair it
+        except DamagedVoice:  # keep all files: they may help to repair it
             return
         kept = {_VOICE, voice.reference.name if voice.reference else _VOICE}
         for file in folder.iterdir():
             if file.name not in kept:
                 file.unlink()
 
-    def _announce(self, voice_id: str) -> None:
-        """Notes the change for the mirror before it is made: a crash in between costs a look, not a change."""
-        if self._pending_uploads is not None:
-            self._pending_uploads.note(voice_id)
+    def _track_upload(self, voice_id: str) -> None:
+        """Before the change: a crash in between costs a needless upload, not a missing one."""
+        if self.pending_uploads is not None:
+            self.pending_uploads.add(voice_id)
 
     def _folders(self) -> list[Path]:
         if not self._folder.is_dir():
@@ -188,7 +222,7 @@ class VoiceStore:
         return sorted(each for each in self._folder.iterdir() if ID.fullmatch(each.name) and each.is_dir())
 
     @contextmanager
-    def _writing(self) -> Iterator[None]:
+    def _locked(self) -> Iterator[None]:
         """One writer at a time."""
         try:
             for folder in (self._folder, self._removed):
@@ -196,8 +230,8 @@ class VoiceStore:
             with atomic_files.locked(self._lock):
                 try:
                     yield
-                finally:  # to the nanosecond, where the clock of the file system may tick too slowly
+                finally:  # explicit nanoseconds: the file system's own clock may be coarser than two changes
                     os.utime(self._lock, ns=(time.time_ns(), time.time_ns()))
         except OSError as error:
-            log.error("voices cannot be kept in %s: %s", self._folder, error)
+            log.error("voices cannot be stored in %s: %s", self._folder, error)
             raise StorageUnavailable(str(error)) from error

@@ -23,7 +23,7 @@ from svc.synthesis.scheduler import Scheduler
 from svc.synthesis.streaming import StreamingSynthesis
 from svc.text.language import Language
 from svc.voices.catalogue import Voice
-from svc.voices.settings_store import VoiceSettingsStore
+from svc.voices.settings import VoiceSettingsStore
 
 log = logging.getLogger(__name__)
 

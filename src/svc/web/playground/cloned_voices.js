@@ -26,8 +26,8 @@ export class ClonedVoices extends EventTarget {
   /** Shows the cloned ones of these voices. */
   show(voices) {
     this.#voices = voices.filter(({ category }) => category === "cloned");
-    element("mine").replaceChildren(...this.#voices.map((voice) => this.#createRow(voice)));
-    element("mine-none").hidden = this.#voices.length > 0;
+    element("cloned-voices").replaceChildren(...this.#voices.map((voice) => this.#createRow(voice)));
+    element("cloned-voices-empty").hidden = this.#voices.length > 0;
     this.#refinement.watch(this.#voices);
   }
 
@@ -55,15 +55,15 @@ export class ClonedVoices extends EventTarget {
 
   /** Shows the new state of a voice; the buttons stay, because one of them may have the focus. */
   #update(voice) {
-    const row = element("mine").querySelector(`[data-voice="${CSS.escape(voice.voice_id)}"] .voice-description`);
-    row?.replaceChildren(...describeClone(voice));
+    const row = element("cloned-voices").querySelector(`[data-voice="${CSS.escape(voice.voice_id)}"]`);
+    row?.querySelector(".voice-description").replaceChildren(...describeClone(voice));
     this.#dispatch("update", voice);
   }
 
   #finishRefinement(voice) {
     this.#update(voice);
     const { refined, similarity } = voice.cloning;
-    element("mine-status").textContent = refined
+    element("cloned-voices-status").textContent = refined
       ? `${voice.name} is improved: similarity ${similarity.toFixed(2)}.`
       : `${voice.name} stays as it was: nothing better was found.`;
   }

@@ -1,4 +1,4 @@
-"""A real S3 server on the loopback (rclone's), and a proxy that makes trouble on the way to it."""
+"""A real S3 server on the loopback interface (rclone's), and a proxy that injects failures."""
 
 import random
 import resource
@@ -22,10 +22,9 @@ BUCKET = "bucket"
 
 
 def free_port() -> int:
-    """A port that stays free while nobody listens there.
+    """A port outside the ephemeral range.
 
-    Not one of those that the system gives to connections: who tries again and again to reach such a port while its
-    server is down ends up connected to itself, and the server finds its place taken.
+    Within it, a client that retries a port while its server is down may connect to itself, which takes the port.
     """
     while True:
         port = random.randrange(20_000, 30_000)
@@ -34,7 +33,7 @@ def free_port() -> int:
 
 
 class S3Server:
-    """Keeps its objects as files below `folder`, which outlive it."""
+    """Keeps its objects as files below `folder`, so that they survive its restart."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -43,7 +42,7 @@ class S3Server:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self, largest_file: int | None = None) -> None:
-        """With `largest_file`, the disk takes no file of more bytes: it is full."""
+        """With `largest_file` in bytes, larger files fail as on a full disk."""
 
         def limit() -> None:
             if largest_file is not None:
@@ -56,10 +55,12 @@ class S3Server:
             stderr=subprocess.DEVNULL,
             preexec_fn=limit,
         )
+        deadline = time.monotonic() + 60
         while True:
             with suppress(OSError), socket.create_connection(("127.0.0.1", self.port), timeout=1):
                 return
-            assert self._process.poll() is None, "the S3 server did not start"
+            assert self._process.poll() is None, "the S3 server stopped"
+            assert time.monotonic() < deadline, "the S3 server did not start"
             time.sleep(0.02)
 
     def kill(self) -> None:
@@ -69,19 +70,19 @@ class S3Server:
             self._process = None
 
     def objects(self) -> set[str]:
-        return {str(each["path"]) for found in obstore.list(remote(self.port)) for each in found}
+        return {str(each["path"]) for found in obstore.list(open_bucket(self.port)) for each in found}
 
     def get(self, path: str) -> bytes:
-        return bytes(obstore.get(remote(self.port), path).bytes())
+        return bytes(obstore.get(open_bucket(self.port), path).bytes())
 
     def put(self, path: str, content: bytes) -> None:
-        obstore.put(remote(self.port), path, content)
+        obstore.put(open_bucket(self.port), path, content)
 
     def delete(self, path: str) -> None:
-        obstore.delete(remote(self.port), path)
+        obstore.delete(open_bucket(self.port), path)
 
 
-def remote(port: int, timeout: float = 10.0) -> S3Store:
+def open_bucket(port: int, timeout: float = 10.0) -> S3Store:
     return S3Store(
         BUCKET,
         prefix="ours",
@@ -96,7 +97,7 @@ def remote(port: int, timeout: float = 10.0) -> S3Store:
 
 
 def environment(port: int) -> dict[str, str]:
-    """What a server finds around it that mirrors to this store."""
+    """The environment variables of a service that syncs with this store."""
     return {
         "AWS_ACCESS_KEY_ID": KEY_ID,
         "AWS_SECRET_ACCESS_KEY": SECRET,
@@ -106,12 +107,12 @@ def environment(port: int) -> dict[str, str]:
     }
 
 
-class Trouble:
-    """A proxy in front of a server that passes everything on, or hangs, breaks off, or answers errors itself."""
+class FailingProxy:
+    """Forwards to a server, or hangs, cuts the connection, or answers with an error itself."""
 
     def __init__(self, port: int) -> None:
         self._target = port
-        self.mode: Literal["none", "hang", "break off", "500", "503", "507"] = "none"
+        self.mode: Literal["none", "hang", "cut", "500", "503", "507"] = "none"
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listener.getsockname()[1]
         self._open: list[socket.socket] = []
@@ -135,24 +136,24 @@ class Trouble:
     def _serve(self, client: socket.socket, mode: str) -> None:
         with suppress(OSError):
             if mode == "hang":
-                return  # the connection stays open, and nobody answers
+                return  # the connection stays open without an answer
             if mode.isdigit():
                 client.recv(65_536)
-                client.sendall(f"HTTP/1.1 {mode} Trouble\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".encode())
+                client.sendall(f"HTTP/1.1 {mode} Failure\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".encode())
                 client.close()
                 return
             server = socket.create_connection(("127.0.0.1", self._target))
             self._open.append(server)
-            threading.Thread(target=_pass_on, args=(server, client, None), daemon=True).start()
-            _pass_on(client, server, 1_000 if mode == "break off" else None)
+            threading.Thread(target=_forward, args=(server, client, None), daemon=True).start()
+            _forward(client, server, 1_000 if mode == "cut" else None)
 
 
-def _pass_on(source: socket.socket, target: socket.socket, most: int | None) -> None:
+def _forward(source: socket.socket, target: socket.socket, limit: int | None) -> None:
     with suppress(OSError):
-        passed = 0
+        forwarded = 0
         while data := source.recv(65_536):
-            passed += len(data)
-            if most is not None and passed > most:
+            forwarded += len(data)
+            if limit is not None and forwarded > limit:
                 break
             target.sendall(data)
     for each in (source, target):
