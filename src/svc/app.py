@@ -12,12 +12,11 @@ from svc.api import (
     account,
     authentication,
     cloning,
-    docs,
     errors,
     health,
     metrics,
     models,
-    page,
+    pages,
     previews,
     speech,
     tokens,
@@ -50,8 +49,7 @@ from svc.voices.catalogue import VoiceCatalogue
 from svc.voices.custom_voices import CustomVoices
 from svc.voices.settings import VoiceSettingsStore
 from svc.voices.store import VoiceStore
-from svc.web import docs_site as library
-from svc.web.docs_site import DocsSite
+from svc.web.docs_site import DocsSite, find_docs_folder
 
 if TYPE_CHECKING:  # these take their time to load: whoever has no table and no mirror need not wait for them
     from svc.auth.table import KeysTable
@@ -182,10 +180,9 @@ def create_app(
         lifespan=lifespan,
         strict_content_type=False,
         responses=errors.RESPONSES,
-        docs_url=None,  # `docs` serves these itself, with nothing from other servers
+        docs_url=None,  # `pages` serves them, with nothing from other servers
         redoc_url=None,
     )
-    app.include_router(page.router())
     app.include_router(health.router(scheduler, mirror))
     app.include_router(metrics.router(scheduler, custom_voices, mirror))
     app.include_router(speech.router(pipeline, scheduler, voices, voice_settings, settings.max_characters))
@@ -198,7 +195,7 @@ def create_app(
     app.include_router(models.router(_split(settings.model_aliases), settings.max_characters))
     app.include_router(account.router())
     app.include_router(tokens.router(Tokens(table, clock)))
-    app.include_router(docs.router(DocsSite(library.find())))
+    pages.add_pages(app, DocsSite(find_docs_folder()))
     # The last one added is the outermost: a request passes them from the last to the first.
     app.add_middleware(
         BodyLimits,

@@ -1,4 +1,4 @@
-"""A browser for the tests: the machine's own Chromium or, on Debian and its kin, one unpacked beside the environment.
+"""Chromium for the browser tests: the machine's own or, on Debian and its derivatives, one unpacked into the .venv.
 
 python -m tests.browser.chromium    finds one, or fetches Debian's packages into .venv/chromium; needs no root
 """
@@ -25,44 +25,44 @@ _FONTS = """<fontconfig>
 </fontconfig>
 """
 _HELP = (
-    "The tests of the page need Chromium, and none was found. Install it (on Debian: apt-get install chromium), "
+    "The browser tests need Chromium, and none was found. Install it (on Debian: apt-get install chromium), "
     "name one in SVC_TEST_CHROMIUM, or run: python -m tests.browser.chromium"
 )
 
 
 class NoChromium(Exception):
-    """There is no browser; the message says what would help."""
+    """There is no browser; the message says how to get one."""
 
 
 @dataclass(frozen=True)
 class Chromium:
     program: Path
     environment: dict[str, str] = field(default_factory=dict)
-    """What it needs besides the environment of the tests."""
+    """Variables that it needs besides those of `environment`."""
 
 
-# Read when this module is: the tests run without any setting of the person who runs them.
-_CHOSEN = os.environ.get("SVC_TEST_CHROMIUM")
+# Read at import: the tests themselves run without any SVC_ variable.
+_CONFIGURED = os.environ.get("SVC_TEST_CHROMIUM")
 
 
 def find() -> Chromium:
-    if _CHOSEN:
-        return Chromium(Path(_CHOSEN))
+    if _CONFIGURED:
+        return Chromium(Path(_CONFIGURED))
     for name in _NAMES:
         if found := shutil.which(name):
             return Chromium(Path(found))
     if _COMPLETE.exists():
-        return _unpacked()
+        return _use_unpacked()
     raise NoChromium(_HELP)
 
 
 def environment() -> dict[str, str | float | bool]:
-    """What the browser gets of this process's environment."""
+    """The part of this process's environment that the browser gets."""
     return {name: value for name, value in os.environ.items() if name in {"HOME", "LANG", "PATH", "TMPDIR", "USER"}}
 
 
 def fetch() -> None:
-    """Unpacks Chromium and what it needs, without installing anything: apt checks what it fetches, as always."""
+    """Unpacks Chromium and its libraries without installing them; apt verifies the packages as usual."""
     if shutil.which("apt-get") is None or shutil.which("dpkg-deb") is None:
         raise NoChromium(_HELP)
     shutil.rmtree(_FOLDER, ignore_errors=True)
@@ -70,26 +70,26 @@ def fetch() -> None:
     packages.mkdir(parents=True)
     apt = ["apt-get", "-qq", "-o", "Debug::NoLocking=1"]
     try:
-        missing = _missing(apt)
-    except subprocess.CalledProcessError:  # no lists of packages, or old ones: fetched, but not to the system's place
+        packages_needed = _list_packages(apt)
+    except subprocess.CalledProcessError:  # no package lists, or outdated ones: they are fetched into this folder
         apt += ["-o", f"Dir::State::lists={_FOLDER / 'lists'}", "-o", f"Dir::Cache={_FOLDER / 'cache'}"]
         (_FOLDER / "lists/partial").mkdir(parents=True)
         _run([*apt, "update"])
-        missing = _missing(apt)
-    _run([*apt, "download", *missing], packages)
+        packages_needed = _list_packages(apt)
+    _run([*apt, "download", *packages_needed], packages)
     for package in packages.iterdir():
         _run(["dpkg-deb", "-x", str(package), str(_UNPACKED)])
     shutil.rmtree(packages)
     _COMPLETE.touch()
 
 
-def _missing(apt: list[str]) -> list[str]:
-    """Chromium, and those of its dependencies that this machine does not have."""
+def _list_packages(apt: list[str]) -> list[str]:
+    """Chromium, and those of its dependencies that are not installed."""
     plan = _run([*apt, "--simulate", "--no-install-recommends", "install", "chromium", "fonts-dejavu-core"])
     return [line.split()[1] for line in plan.splitlines() if line.startswith("Inst ")]
 
 
-def _unpacked() -> Chromium:
+def _use_unpacked() -> Chromium:
     fonts = _FOLDER / "fonts.conf"
     fonts.write_text(_FONTS.format(folder=_UNPACKED / "usr/share/fonts"))
     libraries = sorted({str(library.parent) for library in _UNPACKED.glob("**/*-linux-gnu/**/lib*.so*")})
@@ -108,14 +108,14 @@ def main() -> None:
         try:
             found = find()
         except NoChromium:
-            print("Fetching Chromium for the tests of the page ...", flush=True)
+            print("Fetching Chromium for the browser tests ...", flush=True)
             fetch()
             found = find()
-    except (NoChromium, subprocess.SubprocessError) as problem:
-        said = getattr(problem, "stderr", None) or ""
-        print(f"No Chromium: the tests of the page will be skipped. {problem}\n{said}")
+    except (NoChromium, subprocess.SubprocessError) as error:
+        output = getattr(error, "stderr", None) or ""
+        print(f"No Chromium: the browser tests will be skipped. {error}\n{output}")
     else:
-        print(f"Chromium for the tests of the page: {found.program}")
+        print(f"Chromium for the browser tests: {found.program}")
 
 
 if __name__ == "__main__":

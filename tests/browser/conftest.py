@@ -1,4 +1,4 @@
-"""The page in a real browser, spoken to by a real server."""
+"""The page in a real browser, served by a real server."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -20,34 +20,38 @@ from tests.browser import chromium
 from tests.clients.conftest import serving, wait_until_ready
 from tests.cloning.fakes import load_fake_encoder
 
-# Taps everything that reaches the speakers: `ears.loudest()` is what is heard at the moment, `ears.all` all of it.
-_EARS = """
+TIMEOUT = 120.0
+"""Seconds that anything may take: generous, because these tests are not about the speed of the machine."""
+
+# Measures what reaches the speakers: `audioOutput.peak()` is the highest sample of the last third of a second.
+_MEASURE_OUTPUT = """
 const connect = AudioNode.prototype.connect;
-window.ears = { analysers: [], loudest: () => 0 };
+window.audioOutput = { peak: () => 0 };
 AudioNode.prototype.connect = function (target, ...rest) {
   if (target instanceof AudioDestinationNode && this.context instanceof AudioContext) {
     const analyser = this.context.createAnalyser();
+    analyser.fftSize = 8192;
     connect.call(this, analyser);
-    window.ears.analysers.push(analyser);
-    window.ears.loudest = () => Math.max(...window.ears.analysers.slice(-2).map((each) => {
-      const samples = new Float32Array(each.fftSize);
-      each.getFloatTimeDomainData(samples);
+    window.audioOutput.peak = () => {
+      const samples = new Float32Array(analyser.fftSize);
+      analyser.getFloatTimeDomainData(samples);
       return samples.reduce((most, sample) => Math.max(most, Math.abs(sample)), 0);
-    }));
+    };
   }
   return connect.call(this, target, ...rest);
 };
 """
+AUDIBLE = "window.audioOutput.peak() > 0.05"
 
 Serve = Callable[..., AbstractContextManager[str]]
-Open = Callable[..., Page]
+OpenPage = Callable[..., Page]
 
 
-def until(page: Page, condition: str, seconds: float = 30) -> None:
-    """Waits until an expression holds. Playwright's own way runs `eval` in the page, which its policy forbids."""
-    deadline = time.monotonic() + seconds
+def wait_until(page: Page, condition: str) -> None:
+    """Waits until an expression is true. Playwright's own way uses `eval`, which the page's policy forbids."""
+    deadline = time.monotonic() + TIMEOUT
     while not page.evaluate(condition):
-        assert time.monotonic() < deadline, f"{condition} did not come true within {seconds:g} s"
+        assert time.monotonic() < deadline, f"{condition} did not become true within {TIMEOUT:g} s"
         page.wait_for_timeout(20)
 
 
@@ -59,18 +63,18 @@ def recording(wav: bytes, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @contextmanager
-def launched(*further: str) -> Iterator[Browser]:
-    """A browser, if the machine has one, with a microphone that hears beeps unless it is told otherwise."""
+def launch_browser(*arguments: str) -> Iterator[Browser]:
+    """Chromium with a fake microphone, which beeps unless an argument says otherwise; skips the test without one."""
     try:
         found = chromium.find()
-    except chromium.NoChromium as problem:
-        pytest.skip(str(problem))
-    expect.set_options(timeout=30_000)  # how long a machine takes is nothing that these tests are about
+    except chromium.NoChromium as error:
+        pytest.skip(str(error))
+    expect.set_options(timeout=1000 * TIMEOUT)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=found.program,
             env={**chromium.environment(), **found.environment},
-            args=["--no-sandbox", "--use-fake-ui-for-media-stream", "--use-fake-device-for-media-stream", *further],
+            args=["--no-sandbox", "--use-fake-ui-for-media-stream", "--use-fake-device-for-media-stream", *arguments],
         )
         yield browser
         browser.close()
@@ -78,26 +82,26 @@ def launched(*further: str) -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    with launched() as browser:
+    with launch_browser() as browser:
         yield browser
 
 
 @pytest.fixture
 def serve(phonemizer: Phonemizer, tmp_path: Path) -> Serve:
-    """A service with the fake engine and the stand-in ear, unless others are given; its address."""
+    """Serves an app, by default with the fake engine and the stand-in speaker encoder; gives its address."""
 
     @contextmanager
     def serve(
         engine: FakeEngine | None = None,
-        around: Callable[..., ASGIApp] | None = None,
+        middleware: Callable[..., ASGIApp] | None = None,
         ready: bool = True,
         encoder: LoadSpeakerEncoder = load_fake_encoder,
         **settings: Any,
     ) -> Iterator[str]:
         chosen = Settings(data_dir=tmp_path / "data", cache_dir=tmp_path / "cache", **settings)
         app = create_app(chosen, Pipeline(engine or FakeEngine(), phonemizer), encoder=encoder)
-        if around:
-            app.add_middleware(around)
+        if middleware:
+            app.add_middleware(middleware)
         with serving(app) as address:
             if ready:
                 wait_until_ready(address)
@@ -113,42 +117,42 @@ def address(serve: Serve) -> Iterator[str]:
 
 
 @pytest.fixture
-def open_page(browser: Browser) -> Iterator[Open]:
-    """Opens the page in a fresh profile; at the end, nothing may have gone wrong in any of them unseen."""
-    troubles: list[str] = []
+def open_page(browser: Browser) -> Iterator[OpenPage]:
+    """Opens a page in a fresh profile; fails at the end if any of them reported an unexpected error."""
+    errors: list[str] = []
 
-    def noted(message: ConsoleMessage) -> None:
-        # The browser itself notes every answer that is an error; those are meant in the tests that cause them.
+    def collect(message: ConsoleMessage) -> None:
+        # The browser logs every HTTP error; the tests that cause one check how the page shows it.
         if message.type == "error" and not message.text.startswith(("Failed to load resource", "WebSocket connection")):
-            troubles.append(message.text)
+            errors.append(message.text)
 
     with ExitStack() as stack:
 
         def open_page(address: str, wait: bool = True, **options: Any) -> Page:
             context = browser.new_context(**{"viewport": {"width": 1180, "height": 900}, **options})
             stack.callback(context.close)
-            context.set_default_timeout(30_000)
+            context.set_default_timeout(1000 * TIMEOUT)
             page = context.new_page()
-            page.add_init_script(_EARS)
-            page.on("pageerror", lambda error: troubles.append(str(error)))
-            page.on("console", noted)
+            page.add_init_script(_MEASURE_OUTPUT)
+            page.on("pageerror", lambda error: errors.append(str(error)))
+            page.on("console", collect)
             page.goto(address)
             if wait:
                 page.locator(".voice input:checked").wait_for(state="attached")
-                until(page, "document.querySelector('#code').textContent !== ''")
+                wait_until(page, "document.querySelector('#code').textContent !== ''")
             return page
 
         yield open_page
-    assert not troubles
+    assert not errors
 
 
 @pytest.fixture
-def page(open_page: Open, address: str) -> Page:
+def page(open_page: OpenPage, address: str) -> Page:
     return open_page(address)
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Without a browser these tests are skipped, which must not go unnoticed."""
+    """Says at the end of the run if these tests were skipped for want of a browser."""
     reasons = {str(report.longrepr[-1]) for report in terminalreporter.stats.get("skipped", ()) if report.longrepr}
     for reason in sorted(each for each in reasons if "Chromium" in each):
         terminalreporter.write_line(reason, yellow=True)

@@ -1,4 +1,4 @@
-"""For everybody: checked by axe in each state, by day and by night, on a desk and on a phone, and by keyboard alone."""
+"""Accessibility: axe in each state, in light and dark mode, on desktop and phone; keyboard, focus and motion."""
 
 import sys
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import Open, Serve, until
+from tests.browser.conftest import AUDIBLE, OpenPage, Serve, wait_until
 
 _AXE = Path(sys.prefix) / "clients/js/node_modules/axe-core/axe.min.js"
 _RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
@@ -16,8 +16,8 @@ _RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice
 Check = Callable[[Page], None]
 
 DEVICES: dict[str, dict[str, Any]] = {
-    "desk, light": {"color_scheme": "light"},
-    "desk, dark": {"color_scheme": "dark"},
+    "desktop, light": {"color_scheme": "light"},
+    "desktop, dark": {"color_scheme": "dark"},
     "phone, light": {"color_scheme": "light", "viewport": {"width": 360, "height": 740}},
     "phone, dark": {"color_scheme": "dark", "viewport": {"width": 360, "height": 740}},
 }
@@ -25,7 +25,7 @@ DEVICES: dict[str, dict[str, Any]] = {
 
 @pytest.fixture(scope="session")
 def check() -> Check:
-    """Fails where axe finds something, in words that say what and where."""
+    """Runs axe; fails with the rule and the element of each violation."""
     assert _AXE.is_file(), f"{_AXE} is missing; `make test` puts it there"
     source = _AXE.read_text("utf-8")
 
@@ -42,7 +42,7 @@ def device(request: pytest.FixtureRequest) -> dict[str, Any]:
     return DEVICES[request.param]
 
 
-def test_speaking(open_page: Open, address: str, device: dict[str, Any], check: Check) -> None:
+def test_speak_view(open_page: OpenPage, address: str, device: dict[str, Any], check: Check) -> None:
     page = open_page(address, **device)
     check(page)
     page.click("#say")
@@ -50,7 +50,7 @@ def test_speaking(open_page: Open, address: str, device: dict[str, Any], check: 
     check(page)
 
 
-def test_cloning(open_page: Open, address: str, device: dict[str, Any], check: Check, recording: Path) -> None:
+def test_cloning_view(open_page: OpenPage, address: str, device: dict[str, Any], check: Check, recording: Path) -> None:
     page = open_page(f"{address}/#clone", **device)
     page.set_input_files("#file", recording)
     page.fill("#clone-name", "Anna")
@@ -59,35 +59,35 @@ def test_cloning(open_page: Open, address: str, device: dict[str, Any], check: C
     page.click("#make")
     expect(page.locator("#result")).to_be_visible()
     check(page)
-    page.locator("#mine").get_by_role("button", name="Remove Anna").click()
+    page.locator("#cloned-voices").get_by_role("button", name="Remove Anna").click()
     check(page)
 
 
-def test_keys_and_problems(serve: Serve, open_page: Open, device: dict[str, Any], check: Check) -> None:
+def test_key_dialog_and_banner(serve: Serve, open_page: OpenPage, device: dict[str, Any], check: Check) -> None:
     with serve(api_key="key", max_characters=10) as address:
         page = open_page(address, wait=False, **device)
         page.fill("#key", "wrong")
         page.keyboard.press("Enter")
-        expect(page.locator("#key-problem")).not_to_have_text("")
+        expect(page.locator("#key-error")).not_to_have_text("")
         check(page)
         page.fill("#key", "key")
         page.keyboard.press("Enter")
         expect(page.locator("#key-dialog")).not_to_be_visible()
         page.click("#say")
-        expect(page.locator("#problem")).to_be_visible()
+        expect(page.locator("#banner")).to_be_visible()
         check(page)
 
 
 @pytest.mark.parametrize("width", [320, 360, 412, 768, 1024, 1600])
-def test_nothing_sticks_out(open_page: Open, address: str, width: int) -> None:
+def test_no_horizontal_scrolling(open_page: OpenPage, address: str, width: int) -> None:
     page = open_page(address, viewport={"width": width, "height": 740})
     for view in ("speak", "clone"):
         page.goto(f"{address}/#{view}")
         assert page.evaluate("document.documentElement.scrollWidth") <= width, view
 
 
-def test_by_keyboard_alone(page: Page) -> None:
-    """From the top of the page to the sound, and on to another voice and a slider."""
+def test_keyboard_reaches_every_control(page: Page) -> None:
+    """From the skip link to playback, and on to the voices and the sliders."""
     page.keyboard.press("Tab")
     expect(page.get_by_role("link", name="Skip to the page")).to_be_focused()
     page.keyboard.press("Enter")
@@ -96,7 +96,7 @@ def test_by_keyboard_alone(page: Page) -> None:
     page.keyboard.press("Tab")
     expect(page.locator("#say")).to_be_focused()
     page.keyboard.press("Enter")
-    until(page, "window.ears.loudest() > 0.05")
+    wait_until(page, AUDIBLE)
     page.keyboard.press("Escape")
     expect(page.locator("#say")).to_have_text("Speak")
     stops = []
@@ -104,7 +104,7 @@ def test_by_keyboard_alone(page: Page) -> None:
         page.keyboard.press("Tab")
         stops.append(page.evaluate("(({ id, ariaLabel, name }) => id || ariaLabel || name)(document.activeElement)"))
     assert stops == [
-        *("seek", "again", "download"),
+        *("seek", "replay", "download"),
         *("voice-search", "voice-language", "voice-gender", "voice-accent", "voice", "Hear Heart"),
         *("sliders-reset", "speed", "stability", "similarity_boost", "style"),
     ]
@@ -112,9 +112,9 @@ def test_by_keyboard_alone(page: Page) -> None:
     expect(page.locator("#style")).to_have_value("1")
 
 
-def test_focus_can_be_seen(page: Page) -> None:
-    """Every stop of the tabulator looks different from when it is not one, or its frame does."""
-    unseen = []
+def test_focus_is_visible(page: Page) -> None:
+    """Every element that Tab reaches has an outline, or an ancestor has."""
+    unmarked = []
     page.keyboard.press("Tab")
     while page.evaluate("document.activeElement !== document.body"):
         outlined = page.evaluate(
@@ -125,12 +125,12 @@ def test_focus_can_be_seen(page: Page) -> None:
             }"""
         )
         if not outlined:
-            unseen.append(page.evaluate("document.activeElement.outerHTML.slice(0, 80)"))
+            unmarked.append(page.evaluate("document.activeElement.outerHTML.slice(0, 80)"))
         page.keyboard.press("Tab")
-    assert unseen == []
+    assert unmarked == []
 
 
-def test_still_for_who_wants_it_still(open_page: Open, address: str) -> None:
+def test_no_animation_with_reduced_motion(open_page: OpenPage, address: str) -> None:
     page = open_page(address, reduced_motion="reduce")
     moving = page.evaluate(
         """[...document.querySelectorAll('*')].filter((each) => {

@@ -1,4 +1,4 @@
-"""A voice from a recording: looked at before it is sent, made, heard, used and removed."""
+"""The cloning view: recordings and their checks, and voices that are made, played, used and removed."""
 
 import base64
 import threading
@@ -15,11 +15,11 @@ from svc.engine.protocol import Samples
 from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline
 from tests.audio.recordings import RATE, encoded, noise
-from tests.browser.conftest import Open, Serve, launched, until
+from tests.browser.conftest import AUDIBLE, OpenPage, Serve, launch_browser, wait_until
 from tests.clients.conftest import decoded, serving, wait_until_ready
 from tests.cloning.fakes import StyleEchoEngine, StyleEncoder, load_style_encoder
 
-_LISTENS_SLOWLY = """() => {
+_SLOW_DECODER = """() => {
   const decode = OfflineAudioContext.prototype.decodeAudioData;
   OfflineAudioContext.prototype.decodeAudioData = async function (...given) {
     await new Promise((done) => setTimeout(done, 1000));
@@ -30,32 +30,32 @@ _LISTENS_SLOWLY = """() => {
 
 @pytest.fixture(scope="module")
 def browser(recording: Path) -> Iterator[Browser]:
-    """Its microphone hears the recording, over and over."""
-    with launched(f"--use-file-for-fake-audio-capture={recording}") as browser:
+    """A browser whose microphone plays the recording in a loop."""
+    with launch_browser(f"--use-file-for-fake-audio-capture={recording}") as browser:
         yield browser
 
 
 @pytest.fixture
-def studio(open_page: Open, address: str) -> Page:
-    return in_the_studio(open_page(address))
+def view(open_page: OpenPage, address: str) -> Page:
+    return open_cloning_view(open_page(address))
 
 
-def in_the_studio(page: Page) -> Page:
+def open_cloning_view(page: Page) -> Page:
     page.get_by_role("link", name="Clone").click()
     expect(page.get_by_role("heading", name="Clone a voice")).to_be_visible()
     return page
 
 
 @pytest.fixture
-def choose(studio: Page, tmp_path: Path) -> Callable[[Samples], str]:
-    """Chooses a file with these samples; gives what the page says about it."""
+def choose(view: Page, tmp_path: Path) -> Callable[[Samples], str]:
+    """Chooses a file with these samples; returns the text of the checks."""
 
     def choose(samples: Samples) -> str:
         file = tmp_path / "clip.wav"
         file.write_bytes(encoded(samples, "wav 44.1 kHz"))
-        studio.set_input_files("#file", file)
-        expect(studio.locator("#take-status")).not_to_have_text("Listening…")
-        return studio.inner_text("#checks")
+        view.set_input_files("#file", file)
+        expect(view.locator("#recording-status")).not_to_have_text("Checking…")
+        return view.inner_text("#checks")
 
     return choose
 
@@ -69,46 +69,46 @@ def make(page: Page) -> None:
     page.get_by_role("button", name="Make the voice").click()
 
 
-def test_a_voice_from_a_file(studio: Page, recording: Path) -> None:
-    studio.set_input_files("#file", recording)
-    expect(studio.locator("#take-status")).to_have_text("storm.wav is ready.")
-    assert studio.locator("#checks .good").count() == 4
-    fill(studio)
-    make(studio)
-    result = studio.locator("#result")
-    expect(studio.locator("#clone-status")).to_have_text("Anna can speak now.")
+def test_a_voice_from_a_file(view: Page, recording: Path) -> None:
+    view.set_input_files("#file", recording)
+    expect(view.locator("#recording-status")).to_have_text("storm.wav is ready.")
+    assert view.locator("#checks .good").count() == 4
+    fill(view)
+    make(view)
+    result = view.locator("#result")
+    expect(view.locator("#clone-status")).to_have_text("Anna can speak now.")
     expect(result).to_contain_text("nearer to the recording than any built-in voice")
 
     result.get_by_role("button", name="Hear it").click()
     expect(result.get_by_role("button", name="Hear it")).to_have_attribute("data-state", "playing")
 
     result.get_by_role("button", name="Speak with it").click()
-    expect(studio.locator("#chosen")).to_have_text("Anna · Cloned · English")
-    with studio.expect_websocket() as socket:
-        studio.click("#say")
+    expect(view.locator("#selected-voice")).to_have_text("Anna · Cloned · English")
+    with view.expect_websocket() as socket:
+        view.click("#say")
     assert "/custom-" in socket.value.url
-    until(studio, "window.ears.loudest() > 0.05")
+    wait_until(view, AUDIBLE)
 
-    in_the_studio(studio)
-    studio.locator("#mine").get_by_role("button", name="Remove Anna").click()
-    studio.get_by_role("button", name="Keep it").click()
-    assert studio.locator("#mine li").count() == 1
-    studio.locator("#mine").get_by_role("button", name="Remove Anna").click()
-    studio.get_by_role("button", name="Remove it").click()
-    expect(studio.locator("#mine-none")).to_be_visible()
+    open_cloning_view(view)
+    view.locator("#cloned-voices").get_by_role("button", name="Remove Anna").click()
+    view.get_by_role("button", name="Keep it").click()
+    assert view.locator("#cloned-voices li").count() == 1
+    view.locator("#cloned-voices").get_by_role("button", name="Remove Anna").click()
+    view.get_by_role("button", name="Remove it").click()
+    expect(view.locator("#cloned-voices-empty")).to_be_visible()
     expect(result).to_be_hidden()
-    studio.get_by_role("link", name="Speak").click()
-    expect(studio.locator("#voice-count")).to_have_text("54 voices")
-    expect(studio.locator("#chosen")).not_to_contain_text("Anna")
+    view.get_by_role("link", name="Speak").click()
+    expect(view.locator("#voice-count")).to_have_text("54 voices")
+    expect(view.locator("#selected-voice")).not_to_contain_text("Anna")
 
 
-def test_the_real_ear_and_engine(
-    speech: Pipeline, open_page: Open, recording: Path, tmp_path: Path, hear: Callable[..., str]
+def test_the_real_speaker_encoder_and_engine(
+    speech: Pipeline, open_page: OpenPage, recording: Path, tmp_path: Path, hear: Callable[..., str]
 ) -> None:
-    """What the page says is what was measured, and what it plays is the text."""
+    """The page shows what the server measured, and the voice speaks the text."""
     with serving(create_app(Settings(data_dir=tmp_path, cache_dir=tmp_path), speech)) as address:
         wait_until_ready(address)
-        page = in_the_studio(open_page(address))
+        page = open_cloning_view(open_page(address))
         page.set_input_files("#file", recording)
         fill(page)
         make(page)
@@ -121,7 +121,7 @@ def test_the_real_ear_and_engine(
         page.fill("#text", "The quick brown fox jumps over the lazy dog.")
         page.select_option("#format", "wav_24000")
         page.click("#say")
-        until(page, "window.ears.loudest() > 0.05")
+        wait_until(page, AUDIBLE)
         expect(page.locator("#say")).to_have_text("Speak")
         with page.expect_download() as download:
             page.click("#download")
@@ -130,30 +130,30 @@ def test_the_real_ear_and_engine(
 
 
 def test_a_voice_that_is_improved_afterwards(
-    serve: Serve, open_page: Open, recording: Path, monkeypatch: pytest.MonkeyPatch
+    serve: Serve, open_page: OpenPage, recording: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """How far it has come is seen while it is going on, also by who comes later; then what became of it."""
+    """Both an open page and one that is opened later show the progress, and then the result."""
     monkeypatch.setattr(refinement, "_REST", 0.0)
     engine, encoder, go_on = StyleEchoEngine(), StyleEncoder(outdated=1), threading.Event()
     engine.before = lambda: encoder.recordings < 2 or go_on.wait(120)
     with serve(engine, encoder=lambda: (encoder, load_style_encoder()[1])) as address:
-        page = in_the_studio(open_page(address))
+        page = open_cloning_view(open_page(address))
         page.set_input_files("#file", recording)
         fill(page)
         page.get_by_label("Improve it afterwards").check()
         make(page)
-        for place in (page.locator("#result"), page.locator("#mine")):
+        for place in (page.locator("#result"), page.locator("#cloned-voices")):
             expect(place.get_by_role("progressbar", name="Improving Anna")).to_be_visible()
             expect(place).to_contain_text("Improving, 17 %")
-        later = in_the_studio(open_page(address))
+        later = open_cloning_view(open_page(address))
         for each in (page, later):
-            each.locator("#mine").get_by_role("button", name="Speak with Anna").focus()
+            each.locator("#cloned-voices").get_by_role("button", name="Speak with Anna").focus()
         go_on.set()
         for each in (page, later):
-            expect(each.locator("#mine-status")).to_contain_text("Anna is improved: similarity")
-            expect(each.locator("#mine")).to_contain_text("Cloned · English · improved")
+            expect(each.locator("#cloned-voices-status")).to_contain_text("Anna is improved: similarity")
+            expect(each.locator("#cloned-voices")).to_contain_text("Cloned · English · improved")
             expect(each.get_by_role("progressbar", name="Improving Anna")).to_have_count(0)
-            expect(each.locator("#mine").get_by_role("button", name="Speak with Anna")).to_be_focused()
+            expect(each.locator("#cloned-voices").get_by_role("button", name="Speak with Anna")).to_be_focused()
         (voice,) = page.request.get(f"{address}/v2/voices?category=cloned").json()["voices"]
         expect(page.locator("#result")).to_contain_text(f"Similarity {voice['cloning']['similarity']:.2f} of 1")
         with page.expect_request(lambda asked: "/previews/" in asked.url) as preview:
@@ -161,52 +161,52 @@ def test_a_voice_that_is_improved_afterwards(
         assert preview.value.url.endswith("revision=2")
 
 
-def test_a_voice_from_the_microphone(studio: Page) -> None:
-    studio.get_by_role("button", name="Record").click()
-    meter = studio.get_by_role("meter", name="Level of the microphone")
+def test_a_voice_from_the_microphone(view: Page) -> None:
+    view.get_by_role("button", name="Record").click()
+    meter = view.get_by_role("meter", name="Level of the microphone")
     expect(meter).to_be_visible()
-    until(studio, "Number(document.querySelector('[role=meter]').ariaValueNow) > -40")
-    until(studio, "parseFloat(clock.textContent) > 9")
-    studio.locator("#record").click()
-    expect(studio.locator("#take-status")).to_contain_text("is ready.")
-    assert studio.locator("#checks .bad").count() == 0
-    fill(studio, "From the microphone")
-    make(studio)
-    expect(studio.locator("#clone-status")).to_have_text("From the microphone can speak now.")
+    wait_until(view, "Number(document.querySelector('[role=meter]').ariaValueNow) > -40")
+    wait_until(view, "parseFloat(clock.textContent) > 9")
+    view.locator("#record").click()
+    expect(view.locator("#recording-status")).to_contain_text("is ready.")
+    assert view.locator("#checks .bad").count() == 0
+    fill(view, "From the microphone")
+    make(view)
+    expect(view.locator("#clone-status")).to_have_text("From the microphone can speak now.")
 
 
-def test_what_is_missing_is_asked_for_in_order(studio: Page, recording: Path) -> None:
-    studio.evaluate(_LISTENS_SLOWLY)  # what is asked for meanwhile stays
-    make(studio)
-    expect(studio.locator("#clone-status")).to_have_text("Record something or choose a file first.")
-    studio.set_input_files("#file", recording)
-    make(studio)
-    expect(studio.locator("#clone-status")).to_have_text("Give the voice a name.")
-    expect(studio.locator("#clone-name")).to_be_focused()
-    expect(studio.locator("#take-status")).to_have_text("storm.wav is ready.")
-    expect(studio.locator("#clone-status")).to_have_text("Give the voice a name.")
-    studio.fill("#clone-name", "Anna")
-    make(studio)
-    expect(studio.locator("#clone-status")).to_have_text("Confirm that the voice may be cloned.")
-    expect(studio.locator("#consent")).to_be_focused()
+def test_asks_for_what_is_missing_in_order(view: Page, recording: Path) -> None:
+    view.evaluate(_SLOW_DECODER)  # the messages must stay when the check ends
+    make(view)
+    expect(view.locator("#clone-status")).to_have_text("Record something or choose a file first.")
+    view.set_input_files("#file", recording)
+    make(view)
+    expect(view.locator("#clone-status")).to_have_text("Give the voice a name.")
+    expect(view.locator("#clone-name")).to_be_focused()
+    expect(view.locator("#recording-status")).to_have_text("storm.wav is ready.")
+    expect(view.locator("#clone-status")).to_have_text("Give the voice a name.")
+    view.fill("#clone-name", "Anna")
+    make(view)
+    expect(view.locator("#clone-status")).to_have_text("Confirm that the voice may be cloned.")
+    expect(view.locator("#consent")).to_be_focused()
 
 
-def test_of_two_recordings_the_later_one_counts(studio: Page, recording: Path, spoken: Samples, tmp_path: Path) -> None:
-    """Also when the first takes longer to listen to."""
-    studio.evaluate(_LISTENS_SLOWLY)
+def test_the_later_of_two_recordings_is_used(view: Page, recording: Path, spoken: Samples, tmp_path: Path) -> None:
+    """Also if the check of the first takes longer."""
+    view.evaluate(_SLOW_DECODER)
     short = tmp_path / "short.wav"
     short.write_bytes(encoded(spoken[: 2 * RATE], "wav 44.1 kHz"))
-    studio.set_input_files("#file", short)
-    studio.set_input_files("#file", recording)
-    expect(studio.locator("#take-status")).to_have_text("storm.wav is ready.")
-    assert "Too short" not in studio.inner_text("#checks")
+    view.set_input_files("#file", short)
+    view.set_input_files("#file", recording)
+    expect(view.locator("#recording-status")).to_have_text("storm.wav is ready.")
+    assert "Too short" not in view.inner_text("#checks")
 
 
-def test_too_short(choose: Callable[[Samples], str], studio: Page, spoken: Samples) -> None:
+def test_too_short(choose: Callable[[Samples], str], view: Page, spoken: Samples) -> None:
     assert "Too short" in choose(spoken[: 2 * RATE])
-    fill(studio)
-    make(studio)
-    expect(studio.locator("#clone-status")).to_contain_text("will not make a voice")
+    fill(view)
+    make(view)
+    expect(view.locator("#clone-status")).to_contain_text("No voice can be made")
 
 
 def test_short(choose: Callable[[Samples], str], spoken: Samples) -> None:
@@ -231,19 +231,19 @@ def test_quiet(choose: Callable[[Samples], str], spoken: Samples) -> None:
     assert "Quiet" in choose((0.01 * spoken).astype(np.float32))
 
 
-def test_a_file_without_sound(studio: Page, tmp_path: Path) -> None:
-    """The browser cannot open it, but the server might; it is the server that refuses it, in its own words."""
+def test_a_file_without_audio(view: Page, tmp_path: Path) -> None:
+    """The browser cannot check it, because the server may know more formats; the server refuses it."""
     file = tmp_path / "holiday.wav"
-    file.write_bytes(b"not a sound" * 1000)
-    studio.set_input_files("#file", file)
-    expect(studio.locator("#checks")).to_contain_text("Not checked")
-    fill(studio)
-    make(studio)
-    expect(studio.locator("#problem")).to_contain_text("This file holds no sound")
+    file.write_bytes(b"not audio" * 1000)
+    view.set_input_files("#file", file)
+    expect(view.locator("#checks")).to_contain_text("Not checked")
+    fill(view)
+    make(view)
+    expect(view.locator("#banner")).to_contain_text("This file contains no audio")
 
 
-def test_a_file_that_is_dropped(studio: Page, recording: Path) -> None:
-    transfer = studio.evaluate_handle(
+def test_a_dropped_file(view: Page, recording: Path) -> None:
+    transfer = view.evaluate_handle(
         """base64 => {
           const bytes = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
           const transfer = new DataTransfer();
@@ -252,23 +252,23 @@ def test_a_file_that_is_dropped(studio: Page, recording: Path) -> None:
         }""",
         base64.b64encode(recording.read_bytes()).decode(),
     )
-    studio.dispatch_event("#drop", "drop", {"dataTransfer": transfer})
-    expect(studio.locator("#take-status")).to_have_text("dropped.wav is ready.")
+    view.dispatch_event("#drop", "drop", {"dataTransfer": transfer})
+    expect(view.locator("#recording-status")).to_have_text("dropped.wav is ready.")
 
 
-def test_a_server_without_room_for_voices(serve: Serve, open_page: Open, recording: Path) -> None:
+def test_a_server_without_room_for_another_voice(serve: Serve, open_page: OpenPage, recording: Path) -> None:
     with serve(max_custom_voices=0) as address:
-        page = in_the_studio(open_page(address))
+        page = open_cloning_view(open_page(address))
         page.set_input_files("#file", recording)
         fill(page)
         make(page)
-        expect(page.locator("#problem")).to_contain_text("There is no room for another voice")
+        expect(page.locator("#banner")).to_contain_text("There is no room for another voice")
 
 
-def test_without_a_microphone(open_page: Open, address: str) -> None:
-    page = in_the_studio(open_page(address))
+def test_without_a_microphone(open_page: OpenPage, address: str) -> None:
+    page = open_cloning_view(open_page(address))
     page.evaluate(
         "() => { navigator.mediaDevices.getUserMedia = () => Promise.reject(new DOMException('', 'NotFoundError')); }"
     )
     page.click("#record")
-    expect(page.locator("#problem")).to_contain_text("The microphone cannot be used – None was found.")
+    expect(page.locator("#banner")).to_contain_text("The microphone cannot be used – None was found.")

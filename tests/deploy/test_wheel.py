@@ -40,7 +40,7 @@ def test_it_holds_every_file_of_the_package(wheel: Path) -> None:
 def test_it_holds_the_guides(wheel: Path) -> None:
     guides = {path.relative_to(ROOT / "docs") for path in (ROOT / "docs").rglob("*.md")}
     assert {path for path in guides if not (wheel / "svc/docs" / path).exists()} == set()
-    program = "from svc.web import docs_site; print(docs_site.find())"
+    program = "from svc.web import docs_site; print(docs_site.find_docs_folder())"
     done = subprocess.run(
         [sys.executable, "-c", program], env={"PYTHONPATH": str(wheel)}, capture_output=True, text=True, check=True
     )

@@ -18,7 +18,7 @@ from svc.text.language import Language
 
 _FILES = ("file", "files", "files[]")
 _MOST_FILES = 25
-_LONGEST_NAME, _LONGEST_DESCRIPTION = 100, 2_000
+MAX_NAME_LENGTH, _LONGEST_DESCRIPTION = 100, 2_000
 _MOST_LABELS, _LONGEST_LABEL = 30, 300
 _TRUE = frozenset({"true", "1", "yes", "on"})
 _UNSET = frozenset({"", "null", "none", "undefined"})
@@ -35,8 +35,8 @@ class Upload:
         if name is None:
             return None
         name = " ".join(name.split())
-        if not name or len(name) > _LONGEST_NAME or not name.isprintable():
-            raise invalid_field("name", f"a name has 1 to {_LONGEST_NAME} printable characters")
+        if not name or len(name) > MAX_NAME_LENGTH or not name.isprintable():
+            raise invalid_field("name", f"a name has 1 to {MAX_NAME_LENGTH} printable characters")
         return name
 
     def description(self) -> str | None:

@@ -13,14 +13,14 @@ from svc.voices.custom_voice import ReferenceMeasurements
 
 MIN_SPEECH_SECONDS = 3.0
 MAX_SPEECH_SECONDS = 20.0
-_SHORT_SPEECH_SECONDS = 8.0  # with less, a warning
+SHORT_SPEECH_SECONDS = 8.0  # with less, a warning
 
-_SILENT_DBFS = -60.0  # of the loudest frames
-_QUIET_DBFS = -38.0
-_NOISY_SNR_DB = 15.0
-_AMPLITUDE_BINS = 50  # of the histogram that shows where a recording was clipped
-_FULL_BIN = 0.0005  # the least share of all samples in the bin at the clipping level
-_BIN_RATIO = 1.6  # to the bin three below: speech has at most 0.9, and clipped speech 2 or more
+SILENT_DBFS = -60.0  # of the loudest frames
+QUIET_DBFS = -38.0
+NOISY_SNR_DB = 15.0
+AMPLITUDE_BINS = 50  # of the histogram that shows where a recording was clipped
+FULL_BIN = 0.0005  # the least share of all samples in the bin at the clipping level
+BIN_RATIO = 1.6  # to the bin three below: speech has at most 0.9, and clipped speech 2 or more
 _CLIPPED_SHARE = 0.001  # of samples, in one second: too much
 _TARGET_DBFS = -23.0  # the level of every reference
 _SAMPLES_PER_FRAME = RATE // FRAMES_PER_SECOND
@@ -52,7 +52,7 @@ class _AnalyzedClip:
 def examine(clips: Sequence[Clip]) -> Reference:
     """Makes a reference of the speech in these clips; raises `ClipSilent`, `NoSpeech` or `ClipTooShort`."""
     analyzed = [_analyze(clip) for clip in clips]
-    if all(each.features.loud < _SILENT_DBFS for each in analyzed):
+    if all(each.features.loud < SILENT_DBFS for each in analyzed):
         raise ClipSilent
     speech_seconds = sum(each.seconds for each in analyzed)
     if not speech_seconds:
@@ -76,7 +76,7 @@ def examine(clips: Sequence[Clip]) -> Reference:
 
 def _analyze(clip: Clip) -> _AnalyzedClip:
     features = analyze_frames(clip.samples)
-    is_silent = features.loud < _SILENT_DBFS
+    is_silent = features.loud < SILENT_DBFS
     mask = np.zeros(len(features.level), dtype=np.bool_) if is_silent else features.speech()
     return _AnalyzedClip(clip.samples, features, mask)
 
@@ -130,11 +130,11 @@ def _clipping_level(samples: Samples) -> float:
     clipping level, also when it was resampled afterwards.
     """
     amplitudes = np.abs(samples)
-    step = float(amplitudes.max()) / _AMPLITUDE_BINS
-    bins = np.minimum(amplitudes / step, _AMPLITUDE_BINS - 1).astype(int)
-    shares = np.bincount(bins, minlength=_AMPLITUDE_BINS) / len(samples)
-    for number in range(_AMPLITUDE_BINS * 3 // 10, _AMPLITUDE_BINS):
-        if shares[number] >= _FULL_BIN and shares[number] > _BIN_RATIO * shares[number - 3]:
+    step = float(amplitudes.max()) / AMPLITUDE_BINS
+    bins = np.minimum(amplitudes / step, AMPLITUDE_BINS - 1).astype(int)
+    shares = np.bincount(bins, minlength=AMPLITUDE_BINS) / len(samples)
+    for number in range(AMPLITUDE_BINS * 3 // 10, AMPLITUDE_BINS):
+        if shares[number] >= FULL_BIN and shares[number] > BIN_RATIO * shares[number - 3]:
             return number * step
     return np.inf
 
@@ -149,13 +149,13 @@ def _list_warnings(clips: Sequence[Clip], measured: ReferenceMeasurements) -> tu
     seconds = measured.speech_seconds
     found = {
         f"There are only {seconds:.1f} s of speech; with 10 to 20 s the voice will be more similar.": (
-            seconds < _SHORT_SPEECH_SECONDS
+            seconds < SHORT_SPEECH_SECONDS
         ),
         f"The recording is noisy: the speech is {measured.snr_db:.0f} dB above the noise. "
-        "Record in a quiet room.": measured.snr_db < _NOISY_SNR_DB,
+        "Record in a quiet room.": measured.snr_db < NOISY_SNR_DB,
         "The recording is distorted: it was too loud for the microphone.": measured.clipping > 0,
         f"The recording is quiet ({measured.level_dbfs:.0f} dBFS). Speak nearer to the microphone.": (
-            measured.level_dbfs < _QUIET_DBFS
+            measured.level_dbfs < QUIET_DBFS
         ),
         "The file is cut off or damaged; only the readable part was used.": any(clip.cut_off for clip in clips),
         f"The recording is long; only its first {LONGEST} s were considered.": any(clip.too_long for clip in clips),

@@ -11,6 +11,8 @@ from svc.audio.decode import RATE
 from svc.engine.protocol import Samples
 
 FRAMES_PER_SECOND = 100
+MIN_MARGIN_DB, MARGIN_SHARE = 6.0, 0.35  # of an active frame above the noise: in dB, and of the range up to `loud`
+MAX_GAP_FRAMES = 30  # between two words
 
 Array = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
@@ -63,7 +65,7 @@ class FrameFeatures:
 
     def active(self) -> Mask:
         """The frames above the noise, with the gaps between words."""
-        threshold = self.noise + max(6.0, 0.35 * (self.loud - self.noise))
+        threshold = self.noise + max(MIN_MARGIN_DB, MARGIN_SHARE * (self.loud - self.noise))
         return _smooth(self.level > threshold)
 
     def speech(self) -> Mask:
@@ -137,7 +139,7 @@ def _measure(samples: Samples) -> tuple[Array, Array, Array, Array]:
 
 def _smooth(active: Mask) -> Mask:
     """Closes gaps shorter than 0.3 s, then drops sounds shorter than 0.1 s."""
-    return ~_fill_gaps(~_fill_gaps(active, 30), 10)
+    return ~_fill_gaps(~_fill_gaps(active, MAX_GAP_FRAMES), 10)
 
 
 def _fill_gaps(mask: Mask, longest: int) -> Mask:

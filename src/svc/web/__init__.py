@@ -1,1 +1,1 @@
-"""The guides of docs/, as pages that the service shows."""
+"""What browsers see: the playground's files, the page templates, and the guides of docs/ rendered as HTML."""

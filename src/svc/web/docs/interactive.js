@@ -1,5 +1,5 @@
-// A player would ask for the address again, by GET: it is given the sound that has already come.
-const playable = () => ({
+// An audio element would request the address again, with GET: it gets the audio of the response instead.
+const playResponseAudio = () => ({
   wrapComponents: {
     responseBody: (Original, { React }) => (properties) => {
       const { content, url } = properties;
@@ -9,7 +9,7 @@ const playable = () => ({
   },
 });
 
-// Keys that are typed in stay in this page's memory: nothing is kept, and nothing is asked of other servers.
+// Keys that are typed in stay in the memory of this page, and no other server is contacted.
 SwaggerUIBundle({
   url: "/openapi.json",
   dom_id: "#reference",
@@ -17,5 +17,5 @@ SwaggerUIBundle({
   displayRequestDuration: true,
   persistAuthorization: false,
   validatorUrl: null,
-  plugins: [playable],
+  plugins: [playResponseAudio],
 });

@@ -1,34 +1,25 @@
-// The page, put together.
+// The entry point: creates the parts of the page and connects them.
 
-import { asCode } from "./code.js";
-import { Credentials } from "./credentials.js";
-import { Desk } from "./desk.js";
-import { Door } from "./door.js";
-import { offerFormats } from "./formats.js";
-import { described } from "./labels.js";
-import { Notice } from "./notice.js";
-import { Picker } from "./picker.js";
-import { Preview } from "./preview.js";
-import { Problem } from "./problem.js";
-import { Service } from "./service.js";
-import { Sliders } from "./sliders.js";
-import { Studio } from "./studio.js";
-import { Tabs } from "./tabs.js";
-import { Views } from "./views.js";
+import { ApiClient, ApiError } from "./api_client.js";
+import { CloningView } from "./cloning_view.js";
+import { writeCode } from "./code_samples.js";
+import { Sliders, fillFormatSelect } from "./controls.js";
+import { Credentials, KeyDialog } from "./key_dialog.js";
+import { SpeakView } from "./speak_view.js";
+import { VoicePicker, VoicePreview, describeVoice } from "./voice_picker.js";
+import { Banner, Tabs, ViewSwitcher, element } from "./widgets.js";
 
-const element = (id) => document.getElementById(id);
-
-const GREETING =
+const EXAMPLE_TEXT =
   "Good evening. The night train to Lisbon leaves at 7:45 from platform 3, and a ticket costs $19.50. " +
   "Change the voice, move a slider, or paste a page of your favourite book.";
 
 const credentials = new Credentials();
-const service = new Service(credentials);
-const door = new Door(credentials);
-const notice = new Notice(element("problem"));
-const preview = new Preview(service);
+const api = new ApiClient(credentials);
+const keyDialog = new KeyDialog(credentials);
+const banner = new Banner(element("banner"));
+const preview = new VoicePreview(api);
 const sliders = new Sliders(element("sliders"));
-const picker = new Picker(
+const picker = new VoicePicker(
   {
     list: element("voices"),
     search: element("voice-search"),
@@ -41,105 +32,87 @@ const picker = new Picker(
 );
 const tabs = new Tabs(document.querySelector(".tabs"));
 
-element("text").value = GREETING;
-offerFormats(element("format"));
+element("text").value = EXAMPLE_TEXT;
+fillFormatSelect(element("format"));
 
-const request = () =>
-  picker.chosen && {
-    voiceId: picker.chosen.voice_id,
-    voiceName: picker.chosen.name,
-    text: element("text").value,
-    settings: sliders.values,
-    format: element("format").value,
-  };
+const speakView = new SpeakView(api, banner, getRequest, showError);
+const cloningView = new CloningView(api, preview, {
+  onChange: reloadVoices,
+  onUse: speakWith,
+  onError: showError,
+});
+const views = new ViewSwitcher();
 
-const desk = new Desk(service, notice, request, tell);
-const studio = new Studio(service, preview, { onChange: refresh, onUse: use, onProblem: tell });
-const views = new Views();
-
-/** Tells a problem; where the key is the problem, asks for one. */
-function tell(problem, again = null) {
-  if (problem.keyNeeded) enter(problem).then(() => again?.());
-  else notice.tell(problem, again);
+/** The speech request that the controls describe; null until the voices are loaded. */
+function getRequest() {
+  return (
+    picker.selected && {
+      voiceId: picker.selected.voice_id,
+      voiceName: picker.selected.name,
+      text: element("text").value,
+      settings: sliders.values,
+      format: element("format").value,
+    }
+  );
 }
 
-async function load() {
-  const [voices, defaultId] = [await service.voices(), await service.defaultVoiceId()];
+/** Shows an ApiError in the banner or, if a key is needed, asks for one; `retry` tries the same again. */
+function showError(error, retry = null) {
+  if (error.needsKey) askForKey(error).then(() => retry?.());
+  else banner.show(error, retry);
+}
+
+async function askForKey(error) {
+  credentials.clear();
+  await keyDialog.open(loadVoices, error);
+}
+
+async function loadVoices() {
+  const voices = await api.listVoices();
+  const defaultId = await api.getDefaultVoiceId();
   picker.show(voices, defaultId);
-  studio.show(voices);
-  element("key-forget").hidden = !credentials.present;
+  cloningView.show(voices);
+  element("key-forget").hidden = !credentials.hasKey;
 }
 
-/** The voices anew, after one was made or removed. */
-async function refresh() {
-  const voices = await service.voices();
+/** Updates the lists after a voice was made or removed. */
+async function reloadVoices() {
+  const voices = await api.listVoices();
   picker.show(voices);
-  studio.show(voices);
+  cloningView.show(voices);
 }
 
-async function enter(problem) {
-  credentials.forget();
-  await door.open(load, problem);
+function speakWith(voiceId) {
+  picker.select(voiceId);
+  views.show("speak");
 }
 
-function use(voiceId) {
-  picker.choose(voiceId);
-  views.go("speak");
-}
-
-async function seed(settings) {
+async function setSliders(getSettings) {
   try {
-    sliders.values = await settings();
+    sliders.values = await getSettings();
   } catch (error) {
-    tell(Problem.of(error), () => seed(settings));
+    showError(ApiError.fromError(error), () => setSliders(getSettings));
   }
 }
 
 function showCode() {
-  const asked = request();
-  if (!asked) return;
-  element("code").firstChild.textContent = asCode(tabs.chosen, {
-    ...asked,
-    base: service.base,
-    withKey: credentials.present,
+  const request = getRequest();
+  if (!request) return;
+  element("code").firstChild.textContent = writeCode(tabs.selected, {
+    ...request,
+    base: api.base,
+    withKey: credentials.hasKey,
   });
 }
 
-function count() {
+function showCharacterCount() {
   const { length } = element("text").value;
   element("count").textContent = `${length.toLocaleString("en")} ${length === 1 ? "character" : "characters"}`;
 }
 
-picker.addEventListener("change", () => {
-  element("chosen").textContent = `${picker.chosen.name} · ${described(picker.chosen)}`;
-  const { voice_id: voiceId } = picker.chosen;
-  seed(() => service.settings(voiceId));
-});
-sliders.addEventListener("change", showCode);
-tabs.addEventListener("change", showCode);
-element("format").addEventListener("change", showCode);
-element("text").addEventListener("input", () => {
-  count();
-  showCode();
-});
-element("sliders-reset").addEventListener("click", () => seed(() => service.defaultSettings()));
-element("copy").addEventListener("click", async ({ currentTarget }) => {
-  await copied(element("code").textContent);
-  currentTarget.textContent = "Copied";
-  setTimeout(() => (currentTarget.textContent = "Copy"), 1500);
-});
-element("key-forget").addEventListener("click", () => {
-  credentials.forget();
-  location.reload();
-});
-preview.addEventListener("start", () => desk.stop());
-preview.addEventListener("problem", ({ detail }) => tell(detail));
-element("say").addEventListener("click", () => preview.stop(), { capture: true });
-views.addEventListener("change", () => notice.clear());
-
-/** Puts a text on the clipboard; pages without https have only the old way. */
-async function copied(text) {
-  if (navigator.clipboard) return navigator.clipboard.writeText(text);
+/** Copies the code; without https, browsers have only the deprecated `execCommand`. */
+async function copyCode() {
+  if (navigator.clipboard) return navigator.clipboard.writeText(element("code").textContent);
   const range = document.createRange();
   range.selectNodeContents(element("code"));
   getSelection().removeAllRanges();
@@ -147,13 +120,40 @@ async function copied(text) {
   document.execCommand("copy");
 }
 
-async function begin() {
+picker.addEventListener("change", () => {
+  const { name, voice_id: voiceId } = picker.selected;
+  element("selected-voice").textContent = `${name} · ${describeVoice(picker.selected)}`;
+  setSliders(() => api.getSettings(voiceId));
+});
+sliders.addEventListener("change", showCode);
+tabs.addEventListener("change", showCode);
+element("format").addEventListener("change", showCode);
+element("text").addEventListener("input", () => {
+  showCharacterCount();
+  showCode();
+});
+element("sliders-reset").addEventListener("click", () => setSliders(() => api.getDefaultSettings()));
+element("copy").addEventListener("click", async ({ currentTarget }) => {
+  await copyCode();
+  currentTarget.textContent = "Copied";
+  setTimeout(() => (currentTarget.textContent = "Copy"), 1500);
+});
+element("key-forget").addEventListener("click", () => {
+  credentials.clear();
+  location.reload();
+});
+preview.addEventListener("start", () => speakView.stop());
+preview.addEventListener("error", ({ detail }) => showError(detail));
+element("say").addEventListener("click", () => preview.stop(), { capture: true });
+views.addEventListener("change", () => banner.clear());
+
+async function start() {
   try {
-    await load();
+    await loadVoices();
   } catch (error) {
-    tell(Problem.of(error), begin);
+    showError(ApiError.fromError(error), start);
   }
 }
 
-count();
-begin();
+showCharacterCount();
+start();

@@ -1,4 +1,4 @@
-"""The guides as the service shows them: complete, linked, and with nothing from elsewhere."""
+"""The guides as web pages: all of them linked, every link valid, and nothing from other servers."""
 
 import re
 from pathlib import Path
@@ -6,43 +6,40 @@ from pathlib import Path
 import pytest
 from fastapi.testclient import TestClient
 
-from svc.web import docs_site as library
-from svc.web.docs_site import INDEX, DocsSite
-from svc.web.markdown_page import Page
-from tests.docs.blocks import ROOT
+from svc.web.docs_site import INDEX, DocsSite, GuidePage, find_docs_folder
 
-DOCS = ROOT / "docs"
+DOCS = Path(__file__).parents[2] / "docs"
 GUIDES = sorted(path.relative_to(DOCS).with_suffix("").as_posix() for path in DOCS.rglob("*.md"))
 
 
 @pytest.fixture(scope="module")
-def guides() -> DocsSite:
-    return DocsSite(library.find())
+def docs_site() -> DocsSite:
+    return DocsSite(find_docs_folder())
 
 
-def _addresses(html: str, attribute: str = "href|src") -> list[str]:
+def find_addresses(html: str, attribute: str = "href|src") -> list[str]:
     return re.findall(rf'(?:{attribute})="([^"]*)"', html)
 
 
-def test_the_first_page_leads_to_every_guide(guides: DocsSite) -> None:
-    named = {name for name, _ in guides.contents}
-    assert named == {name for name in GUIDES if "/" not in name} - {INDEX}
+def test_the_index_links_to_every_guide(docs_site: DocsSite) -> None:
+    linked = {name for name, _ in docs_site.contents}
+    assert linked == {name for name in GUIDES if "/" not in name} - {INDEX}
 
 
 @pytest.mark.parametrize("name", GUIDES)
-def test_links_lead_to_pages_and_headings(name: str, client: TestClient, guides: DocsSite) -> None:
-    page = guides.page(name)
+def test_links_lead_to_existing_pages_and_headings(name: str, client: TestClient, docs_site: DocsSite) -> None:
+    page = docs_site.render_page(name)
     assert page is not None
-    for address in _addresses(page.html):
+    for address in find_addresses(page.html):
         if address.startswith(("https://", "http://")):
             continue
         path, _, fragment = address.partition("#")
         assert not path or client.get(path).status_code == 200, address
-        target = guides.page(path.removeprefix("/docs").removeprefix("/") or INDEX) if path else page
+        target = docs_site.render_page(path.removeprefix("/docs").removeprefix("/") or INDEX) if path else page
         assert not fragment or (target and fragment in target.anchors), address
 
 
-def test_a_guide_is_shown(client: TestClient) -> None:
+def test_a_guide_is_served(client: TestClient) -> None:
     answer = client.get("/docs/quickstart")
     assert answer.headers["content-type"].startswith("text/html")
     assert "<title>Quickstart · svc</title>" in answer.text
@@ -50,7 +47,7 @@ def test_a_guide_is_shown(client: TestClient) -> None:
     assert '<a href="/docs/quickstart" aria-current="page">' in answer.text
 
 
-def test_pages_have_more_than_one_name(client: TestClient) -> None:
+def test_other_addresses_of_a_page(client: TestClient) -> None:
     assert client.get("/docs").text == client.get("/docs/").text == client.get("/docs/README.md").text
     assert client.get("/docs/api").text == client.get("/docs/api.md").text
 
@@ -62,19 +59,19 @@ def test_everything_comes_from_this_server(path: str, client: TestClient) -> Non
     assert "default-src 'none'" in policy
     assert "unsafe" not in policy
     assert "http" not in policy
-    loaded = _addresses(answer.text, "src") + re.findall(r'<link [^>]*href="([^"]*)"', answer.text)
+    loaded = find_addresses(answer.text, "src") + re.findall(r'<link [^>]*href="([^"]*)"', answer.text)
     assert loaded
     for address in loaded:
         assert client.get(address).status_code == 200
     assert re.findall(r"<script>|<style|style=| on\w+=", answer.text) == []
 
 
-def test_the_interactive_page_reads_the_description(client: TestClient) -> None:
+def test_the_interactive_page_reads_openapi_json(client: TestClient) -> None:
     assert '"/openapi.json"' in client.get("/docs/assets/interactive.js").text
     assert client.get("/openapi.json").status_code == 200
 
 
-def test_pictures_are_shown(client: TestClient) -> None:
+def test_pictures_are_served(client: TestClient) -> None:
     picture = next(path for path in DOCS.rglob("*.png")).relative_to(DOCS)
     answer = client.get(f"/docs/{picture.as_posix()}")
     assert answer.headers["content-type"] == "image/png"
@@ -88,44 +85,45 @@ def test_pictures_are_shown(client: TestClient) -> None:
         "/docs/..%2Fpyproject.toml",
         "/docs/benchmarks/2026-11-15/speed.json",
         "/docs/assets/nothing.js",
-        "/docs/assets/..%2Fpage.py",
+        "/docs/assets/..%2Fdocs_site.py",
+        "/docs/assets/..%2Ftemplates%2Fguide.html",
     ],
 )
-def test_nothing_else_is_shown(path: str, client: TestClient) -> None:
+def test_other_files_are_not_found(path: str, client: TestClient) -> None:
     answer = client.get(path)
     assert answer.status_code == 404
     assert answer.json()["detail"]["status"] == "not_found"
 
 
-def test_html_in_a_guide_is_text() -> None:
-    page = Page.of("# <b>Hi</b>\n\n<script>alert(1)</script> [x](javascript:alert(1))", "x", [])
+def test_html_in_a_guide_is_escaped() -> None:
+    page = GuidePage.render("# <b>Hi</b>\n\n<script>alert(1)</script> [x](javascript:alert(1))", "x", [])
     assert "<script" not in page.html
     assert "href" not in page.html
 
 
-def test_links_are_read_from_where_the_page_lies() -> None:
+def test_links_are_relative_to_the_folder_of_the_page() -> None:
     text = "# A\n\n[b](../b.md#c) [up](../../README.md) ![p](p.png) [here](#a) [out](https://example.com)"
-    html = Page.of(text, "folder/a", ["b.md", "folder/a.md", "folder/p.png"]).html
-    assert _addresses(html) == ["/docs/b#c", "/docs/folder/p.png", "#a", "https://example.com"]
+    html = GuidePage.render(text, "folder/a", ["b.md", "folder/a.md", "folder/p.png"]).html
+    assert find_addresses(html) == ["/docs/b#c", "/docs/folder/p.png", "#a", "https://example.com"]
     assert ">up</a>" in html
 
 
-def test_headings_of_the_same_name_are_told_apart() -> None:
-    assert Page.of("# A\n\n## `B` & c\n\n## B  c\n", "x", []).anchors >= {"a", "b--c"}
-    assert Page.of("# A\n\n## B\n\n## B\n", "x", []).anchors == {"a", "b", "b-1"}
+def test_repeated_headings_are_numbered() -> None:
+    assert GuidePage.render("# A\n\n## `B` & c\n\n## B  c\n", "x", []).anchors >= {"a", "b--c"}
+    assert GuidePage.render("# A\n\n## B\n\n## B\n", "x", []).anchors == {"a", "b", "b-1"}
 
 
-def test_empty_headers_of_tables_are_none() -> None:
-    half = Page.of("| a | |\n|---|---|\n| b | c |", "x", []).html
+def test_empty_table_headers_are_dropped() -> None:
+    half = GuidePage.render("| a | |\n|---|---|\n| b | c |", "x", []).html
     assert half.count("<th>") == 1
     assert half.count("<td>") == 3
-    none = Page.of("| | |\n|---|---|\n| b | c |", "x", []).html
+    none = GuidePage.render("| | |\n|---|---|\n| b | c |", "x", []).html
     assert "<thead>" not in none
     assert "<th>" not in none
     assert none.count("<td>") == 2
 
 
-def test_without_guides_the_service_still_starts(tmp_path: Path) -> None:
+def test_an_empty_folder_has_no_guides(tmp_path: Path) -> None:
     empty = DocsSite(tmp_path)
     assert empty.contents == []
-    assert empty.page(INDEX) is None
+    assert empty.render_page(INDEX) is None

@@ -1,32 +1,32 @@
-// The request that the page would make, as code that can be copied and run.
+// The request of the page as code that can be copied and run.
 
-import { extension } from "./formats.js";
+import { fileExtension } from "./controls.js";
 
-const quoted = (text) => JSON.stringify(text);
-const shellQuoted = (text) => `'${text.replaceAll("'", `'\\''`)}'`;
-const pythonValue = (value) =>
-  value === true ? "True" : value === false ? "False" : typeof value === "string" ? quoted(value) : String(value);
+const quote = (text) => JSON.stringify(text);
+const quoteForShell = (text) => `'${text.replaceAll("'", `'\\''`)}'`;
+const formatPythonValue = (value) =>
+  value === true ? "True" : value === false ? "False" : typeof value === "string" ? quote(value) : String(value);
 
-function pythonDict(fields, indent) {
+function formatPythonDict(fields, indent) {
   const lines = Object.entries(fields).map(([name, value]) => {
     const literal =
-      value !== null && typeof value === "object" ? pythonDict(value, `${indent}    `) : pythonValue(value);
-    return `${indent}    ${quoted(name)}: ${literal},`;
+      value !== null && typeof value === "object" ? formatPythonDict(value, `${indent}    `) : formatPythonValue(value);
+    return `${indent}    ${quote(name)}: ${literal},`;
   });
   return ["{", ...lines, `${indent}}`].join("\n");
 }
 
-function curl({ address, body, file, withKey }) {
+function writeCurl({ address, body, file, withKey }) {
   return [
-    `curl -X POST ${shellQuoted(address)}`,
+    `curl -X POST ${quoteForShell(address)}`,
     ...(withKey ? [`-H "Authorization: Bearer $SVC_KEY"`] : []),
     `-H 'Content-Type: application/json'`,
-    `-d ${shellQuoted(JSON.stringify(body))}`,
+    `-d ${quoteForShell(JSON.stringify(body))}`,
     `-o ${file}`,
   ].join(" \\\n  ");
 }
 
-function python({ address, body, file, withKey }) {
+function writePython({ address, body, file, withKey }) {
   const key = withKey ? `"Authorization": "Bearer " + os.environ["SVC_KEY"], ` : "";
   return [
     "import json",
@@ -34,8 +34,8 @@ function python({ address, body, file, withKey }) {
     "import urllib.request",
     "",
     "request = urllib.request.Request(",
-    `    ${quoted(address)},`,
-    `    data=json.dumps(${pythonDict(body, "    ")}).encode(),`,
+    `    ${quote(address)},`,
+    `    data=json.dumps(${formatPythonDict(body, "    ")}).encode(),`,
     `    headers={${key}"Content-Type": "application/json"},`,
     ")",
     `with urllib.request.urlopen(request) as speech, open("${file}", "wb") as file:`,
@@ -44,12 +44,12 @@ function python({ address, body, file, withKey }) {
   ].join("\n");
 }
 
-function javascript({ address, body, file, withKey }) {
+function writeJavascript({ address, body, file, withKey }) {
   const key = withKey ? "\n    Authorization: `Bearer ${process.env.SVC_KEY}`," : "";
   return [
     `import { writeFile } from "node:fs/promises";`,
     "",
-    `const response = await fetch(${quoted(address)}, {`,
+    `const response = await fetch(${quote(address)}, {`,
     `  method: "POST",`,
     `  headers: {${key}\n    "Content-Type": "application/json",\n  },`,
     `  body: JSON.stringify(${JSON.stringify(body, null, 2).replaceAll("\n", "\n  ")}),`,
@@ -59,11 +59,11 @@ function javascript({ address, body, file, withKey }) {
   ].join("\n");
 }
 
-const LANGUAGES = { curl, python, javascript };
+const WRITERS = { curl: writeCurl, python: writePython, javascript: writeJavascript };
 
-/** The request in one of the languages; a key is named, and never shown. */
-export function asCode(language, { base, voiceId, text, settings, format, withKey }) {
+/** The request in one of the languages. The code reads the key from the environment, so it never shows one. */
+export function writeCode(language, { base, voiceId, text, settings, format, withKey }) {
   const address = new URL(`v1/text-to-speech/${encodeURIComponent(voiceId)}/stream?output_format=${format}`, base).href;
   const body = { text, voice_settings: settings };
-  return LANGUAGES[language]({ address, body, file: `speech.${extension(format)}`, withKey });
+  return WRITERS[language]({ address, body, file: `speech.${fileExtension(format)}`, withKey });
 }

@@ -1,4 +1,4 @@
-"""What goes wrong, in words that a person understands."""
+"""Errors, shown in the banner with a title and a message that people understand."""
 
 import threading
 from contextlib import ExitStack
@@ -9,89 +9,89 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from websockets.sync.client import connect
 
 from svc.engine.fake import FakeEngine
-from tests.browser.conftest import Open, Serve, until
+from tests.browser.conftest import AUDIBLE, TIMEOUT, OpenPage, Serve, wait_until
 
 _LONG = "This is one sentence of a long story. " * 60
 
 
-class _LateEngine(FakeEngine):
-    """Is ready to speak only when it is told to be."""
+class _SlowLoadingEngine(FakeEngine):
+    """Loads until `ready` is set."""
 
     def __init__(self) -> None:
         super().__init__()
         self.ready = threading.Event()
 
     def load(self) -> None:
-        self.ready.wait(60)
+        self.ready.wait(TIMEOUT)
 
 
-def told(page: Page, title: str) -> None:
+def expect_banner(page: Page, title: str) -> None:
     expect(page.get_by_role("alert").filter(has_text=title)).to_be_visible()
 
 
-def test_a_busy_server(serve: Serve, open_page: Open) -> None:
+def test_a_busy_server(serve: Serve, open_page: OpenPage) -> None:
     with serve(FakeEngine(work=0.3), max_sockets=1, max_streams=1) as address, ExitStack() as others:
         path = "/v1/text-to-speech/af_heart/stream"
         others.enter_context(connect(f"{address.replace('http', 'ws')}{path}-input"))
-        others.enter_context(httpx.stream("POST", f"{address}{path}", json={"text": _LONG}, timeout=60))
+        others.enter_context(httpx.stream("POST", f"{address}{path}", json={"text": _LONG}, timeout=TIMEOUT))
         page = open_page(address)
         page.click("#say")
-        told(page, "The server is busy")
+        expect_banner(page, "The server is busy")
         expect(page.locator("#say")).to_have_text("Speak")
         others.close()
         page.get_by_role("button", name="Try again").click()
-        until(page, "window.ears.loudest() > 0.05")
-        expect(page.locator("#problem")).to_be_hidden()
+        wait_until(page, AUDIBLE)
+        expect(page.locator("#banner")).to_be_hidden()
 
 
-def test_an_engine_that_warms_up_is_waited_for(serve: Serve, open_page: Open) -> None:
-    engine = _LateEngine()
+def test_waits_for_an_engine_that_is_loading(serve: Serve, open_page: OpenPage) -> None:
+    engine = _SlowLoadingEngine()
     with serve(engine, ready=False) as address:
         page = open_page(address)
         page.click("#say")
-        expect(page.locator("#status")).to_contain_text("warming up")
+        expect(page.locator("#status")).to_contain_text("loading")
         engine.ready.set()
-        until(page, "window.ears.loudest() > 0.05")
+        wait_until(page, AUDIBLE)
 
 
-def test_waiting_can_be_stopped(serve: Serve, open_page: Open) -> None:
-    engine = _LateEngine()
+def test_waiting_for_the_engine_can_be_stopped(serve: Serve, open_page: OpenPage) -> None:
+    engine = _SlowLoadingEngine()
     with serve(engine, ready=False) as address:
         page = open_page(address)
         page.click("#say")
-        expect(page.locator("#status")).to_contain_text("warming up")
+        expect(page.locator("#status")).to_contain_text("loading")
         page.click("#say")
         expect(page.locator("#say")).to_have_text("Speak")
-        expect(page.locator("#problem")).to_be_hidden()
+        expect(page.locator("#banner")).to_be_hidden()
         engine.ready.set()
 
 
-def test_a_text_that_is_too_long(serve: Serve, open_page: Open) -> None:
+def test_a_text_that_is_too_long(serve: Serve, open_page: OpenPage) -> None:
     with serve(max_characters=100) as address:
         page = open_page(address)
         page.fill("#text", "word " * 50)
         page.click("#say")
-        told(page, "The text is too long")
-        expect(page.locator("#problem")).to_contain_text("250 characters")
+        expect_banner(page, "The text is too long")
+        expect(page.locator("#banner")).to_contain_text("250 characters")
 
 
-def test_a_server_that_is_gone(serve: Serve, open_page: Open) -> None:
+def test_a_server_that_does_not_answer(serve: Serve, open_page: OpenPage) -> None:
     with serve() as address:
         page = open_page(address)
     page.click("#say")
-    told(page, "The server does not answer")
+    expect_banner(page, "The server does not answer")
     page.get_by_role("button", name="Dismiss").click()
-    expect(page.locator("#problem")).to_be_hidden()
+    expect(page.locator("#banner")).to_be_hidden()
 
 
-def test_a_connection_that_breaks_keeps_what_was_heard(serve: Serve, open_page: Open) -> None:
-    """The socket is cut after its second message: what came before can still be played."""
+def test_a_broken_connection_keeps_what_arrived(serve: Serve, open_page: OpenPage) -> None:
+    """The socket is cut after its second message: what arrived before can still be replayed."""
 
-    def breaking(app: ASGIApp) -> ASGIApp:
+    def break_sockets(app: ASGIApp) -> ASGIApp:
         async def cut(scope: Scope, receive: Receive, send: Send) -> None:
             sent = 0
 
-            async def until_cut(message: Message) -> None:
+            async def send_until_cut(message: Message) -> None:
                 nonlocal sent
                 if message["type"] == "websocket.send":
                     sent += 1
@@ -100,7 +100,7 @@ def test_a_connection_that_breaks_keeps_what_was_heard(serve: Serve, open_page: 
                 await send(message)
 
             try:
-                await app(scope, receive, until_cut)
+                await app(scope, receive, send_until_cut)
             except BaseExceptionGroup:
                 await send({"type": "websocket.close", "code": 1011})
             except ConnectionError:
@@ -108,18 +108,18 @@ def test_a_connection_that_breaks_keeps_what_was_heard(serve: Serve, open_page: 
 
         return cut
 
-    with serve(around=breaking) as address:
+    with serve(middleware=break_sockets) as address:
         page = open_page(address)
         page.fill("#text", _LONG)
         page.click("#say")
-        told(page, "The connection was lost")
-        until(page, "window.ears.loudest() > 0.05")
+        expect_banner(page, "The connection was lost")
+        wait_until(page, AUDIBLE)
         expect(page.locator("#say")).to_have_text("Speak")
-        page.click("#again")
-        until(page, "window.ears.loudest() > 0.05")
+        page.click("#replay")
+        wait_until(page, AUDIBLE)
 
 
-def test_a_voice_that_is_gone(serve: Serve, open_page: Open) -> None:
+def test_a_voice_that_no_longer_exists(serve: Serve, open_page: OpenPage) -> None:
     with serve() as address:
         page = open_page(address)
         page.route(
@@ -129,14 +129,14 @@ def test_a_voice_that_is_gone(serve: Serve, open_page: Open) -> None:
             ),
         )
         page.get_by_role("button", name="Hear Heart").click()
-        told(page, "This voice is not there any more")
+        expect_banner(page, "This voice no longer exists")
 
 
-def test_markup_in_words_of_the_server_stays_text(serve: Serve, open_page: Open) -> None:
+def test_markup_in_a_message_is_shown_as_text(serve: Serve, open_page: OpenPage) -> None:
     with serve() as address:
         page = open_page(address)
-        words = {"detail": {"status": "voice_not_found", "message": "<img src=x onerror=alert(1)>"}}
-        page.route("**/previews/*", lambda route: route.fulfill(status=404, json=words))
+        body = {"detail": {"status": "voice_not_found", "message": "<img src=x onerror=alert(1)>"}}
+        page.route("**/previews/*", lambda route: route.fulfill(status=404, json=body))
         page.get_by_role("button", name="Hear Heart").click()
-        expect(page.locator("#problem")).to_contain_text("<img src=x")
-        assert page.locator("#problem img").count() == 0
+        expect(page.locator("#banner")).to_contain_text("<img src=x")
+        assert page.locator("#banner img").count() == 0
