@@ -13,7 +13,7 @@ import typer
 from bench.options import Output
 from bench.report import Report
 from svc.audio import decode, encoders, formats
-from svc.audio.resampler import Resampler
+from svc.audio.resample import Resampler
 from svc.audio.watermark import RATE, check, mark
 from svc.engine.protocol import Samples
 from svc.errors import SvcError

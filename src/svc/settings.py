@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field, SecretStr, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from svc.auth.address import normalised
+from svc.auth.database import normalised
 from svc.voices import object_store_url as address
 from svc.voices.catalogue import FALLBACK_VOICE
 

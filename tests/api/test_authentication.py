@@ -12,8 +12,7 @@ from starlette.requests import HTTPConnection
 
 from svc.api.authentication import handshake_credential, header_credential, message_credential
 from svc.app import create_app
-from svc.auth.principal import Scope
-from svc.auth.secret import Kind, generate
+from svc.auth.keys import Kind, Scope, generate
 from svc.auth.table import KeysTable
 from svc.engine.fake import FakeEngine
 from svc.settings import Settings

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from svc.audio.writer import Float32
+    from svc.audio.pcm import Float32
 
 SOURCE_RATE = 24_000
 TOLERANCE_SECONDS = 0.060

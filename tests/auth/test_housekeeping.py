@@ -6,8 +6,7 @@ import pytest
 
 from svc.auth import housekeeping
 from svc.auth.housekeeping import Housekeeping
-from svc.auth.principal import ANYONE, Scope
-from svc.auth.secret import Kind, digest
+from svc.auth.keys import ANYONE, Kind, Scope, digest
 from svc.auth.table import KeysTable
 from svc.auth.tokens import Tokens
 from svc.errors import KeysUnavailable

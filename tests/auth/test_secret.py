@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from svc.auth.secret import Kind, digest, generate, kind_of, visible_prefix
+from svc.auth.keys import Kind, digest, generate, kind_of, visible_prefix
 
 PREFIXES = {Kind.KEY: "svc_", Kind.EPHEMERAL: "svc_tmp_", Kind.SINGLE_USE: "svc_once_"}
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from svc.auth.startup_warnings import warn_if_exposed
+from svc.auth.verifier import warn_if_exposed
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.7", "example.org", ""])

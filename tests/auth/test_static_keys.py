@@ -5,10 +5,8 @@ import pickle
 import pytest
 from pydantic import ValidationError
 
-from svc.auth import static_keys
-from svc.auth.principal import Scope
-from svc.auth.secret import digest
-from svc.auth.static_keys import StaticKeys
+from svc.auth import keys as static_keys
+from svc.auth.keys import Scope, StaticKeys, digest
 from svc.settings import Settings
 
 

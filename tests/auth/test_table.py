@@ -11,9 +11,8 @@ import pytest
 from sqlalchemy import inspect, text
 
 from svc.auth import database, schema
-from svc.auth.principal import Scope
+from svc.auth.keys import Kind, Scope, digest, visible_prefix
 from svc.auth.schema import KEYS, MIGRATIONS
-from svc.auth.secret import Kind, digest, visible_prefix
 from svc.auth.table import KeysTable
 from svc.errors import KeysUnavailable
 

@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from svc.auth.housekeeping import Housekeeping
-from svc.auth.principal import ANYONE, Scope
-from svc.auth.secret import Kind, generate
-from svc.auth.static_keys import StaticKeys
+from svc.auth.keys import ANYONE, Kind, Scope, StaticKeys, generate
 from svc.auth.table import KeysTable
 from svc.auth.tokens import Tokens
 from svc.auth.verifier import Verifier

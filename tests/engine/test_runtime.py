@@ -13,9 +13,8 @@ from onnx import TensorProto, helper, numpy_helper
 from svc.engine import acoustic_model as front
 from svc.engine import runtime, weights
 from svc.engine.acoustic_model import Array
-from svc.engine.dequantize import dequantize
 from svc.engine.graph import extract
-from svc.engine.int8 import convolutions_as_products, products_by_rows
+from svc.engine.int8 import convolutions_as_products, dequantize, products_by_rows
 from svc.engine.protocol import Utterance
 from svc.engine.runtime import Runtime
 from svc.engine.turbo import TurboEngine

@@ -4,7 +4,7 @@ from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Field
 
 from svc.api.authentication import principal_of
-from svc.auth.principal import Scope
+from svc.auth.keys import Scope
 from svc.auth.tokens import Tokens
 from svc.errors import UnknownTokenType
 

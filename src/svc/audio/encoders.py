@@ -6,18 +6,16 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
+from svc.audio.containers import G711Writer, Mp3Writer, OggOpusWriter
 from svc.audio.formats import Codec
-from svc.audio.g711 import G711Writer
-from svc.audio.mp3 import Mp3Writer
-from svc.audio.ogg_opus import OggOpusWriter
 from svc.audio.pcm import PcmWriter, WavWriter, to_int16
-from svc.audio.resampler import Resampler
+from svc.audio.resample import Resampler
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from svc.audio.formats import OutputFormat
-    from svc.audio.writer import Float32, Writer
+    from svc.audio.pcm import Float32, Writer
 
 WRITERS: dict[Codec, Callable[[OutputFormat], Writer]] = {
     Codec.MP3: Mp3Writer,

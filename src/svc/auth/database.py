@@ -1,17 +1,32 @@
 """How the database of the keys table is reached."""
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import make_url
-from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+if TYPE_CHECKING:  # SQLAlchemy takes its time to load: whoever has no table need not wait for it
+    from sqlalchemy.ext.asyncio import AsyncEngine
 
-from svc.auth.address import normalised
+
+_SQLITE = "sqlite:///"
+_SCHEMES = {"sqlite": "sqlite", "postgresql": "postgresql", "postgres": "postgresql"}
+
+
+def normalised(url: str) -> str:
+    """The URL with a plain scheme; a ValueError that repeats nothing of it, for it may hold a password."""
+    scheme, separator, rest = url.strip().partition("://")
+    scheme = _SCHEMES.get(scheme.lower().partition("+")[0], "")  # which driver is our own affair
+    plain = f"{scheme}{separator}{rest}"
+    if scheme == "postgresql" and rest:
+        return plain
+    if plain.startswith(_SQLITE) and plain.removeprefix(_SQLITE).strip("/") not in ("", ":memory:"):
+        return plain
+    raise ValueError("not a database that can hold keys: use sqlite:///keys.db or postgresql://user:password@host/name")
+
 
 _TIMEOUT = 3  # seconds for the database to answer, before callers are told that it does not
 
 
-def engine(url: str) -> AsyncEngine:
+def engine(url: str) -> "AsyncEngine":
     """Connections that commit by themselves, statement for statement."""
     url = normalised(url)
     return _postgresql(url) if url.startswith("postgresql:") else _sqlite(url)
@@ -21,8 +36,9 @@ def engine(url: str) -> AsyncEngine:
 _COMMON: dict[str, Any] = {"isolation_level": "AUTOCOMMIT", "hide_parameters": True}
 
 
-def _postgresql(url: str) -> AsyncEngine:
+def _postgresql(url: str) -> "AsyncEngine":
     import asyncpg  # type: ignore[import-untyped]
+    from sqlalchemy.ext.asyncio import create_async_engine
 
     async def connect() -> asyncpg.Connection:
         try:
@@ -38,7 +54,10 @@ def _postgresql(url: str) -> AsyncEngine:
     )
 
 
-def _sqlite(url: str) -> AsyncEngine:
+def _sqlite(url: str) -> "AsyncEngine":
+    from sqlalchemy import make_url
+    from sqlalchemy.ext.asyncio import create_async_engine
+
     path = make_url(url).database
     assert path is not None
     try:

@@ -10,11 +10,9 @@ from sqlalchemy import RowMapping, delete, func, insert, or_, select, update
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from svc.auth import database, secret
-from svc.auth.principal import Scope
+from svc.auth import database, keys
+from svc.auth.keys import Kind, Scope, StoredKey
 from svc.auth.schema import KEYS, migrate
-from svc.auth.secret import Kind
-from svc.auth.stored_key import StoredKey
 from svc.errors import KeysUnavailable
 
 log = logging.getLogger(__name__)
@@ -47,12 +45,12 @@ class KeysTable:
         minted_by: str | None = None,
     ) -> tuple[str, StoredKey]:
         """A new key or token, which nobody can read again, and its row."""
-        credential = secret.generate(kind)
+        credential = keys.generate(kind)
         values = {
             "id": secrets.token_hex(6),
-            "hash": secret.digest(credential),
+            "hash": keys.digest(credential),
             "kind": kind,
-            "prefix": secret.visible_prefix(credential),
+            "prefix": keys.visible_prefix(credential),
             "name": name,
             "scopes": " ".join(sorted(scopes)),
             "minted_by": minted_by,

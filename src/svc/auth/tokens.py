@@ -3,8 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from svc.auth.principal import Principal, Scope
-from svc.auth.secret import Kind
+from svc.auth.keys import Kind, Principal, Scope
 from svc.errors import NotSupported
 
 if TYPE_CHECKING:  # SQLAlchemy takes its time to load: whoever has no table need not wait for it

@@ -1,17 +1,78 @@
 """The one judge of credentials, for requests and for sockets."""
 
-from collections.abc import Callable
+import ipaddress
+import logging
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from svc.auth.cache import CachedKeys
-from svc.auth.principal import ANYONE, Principal, Scope
-from svc.auth.secret import Kind, digest, kind_of
-from svc.auth.static_keys import StaticKeys
-from svc.auth.stored_key import StoredKey
-from svc.errors import InsufficientScope, InvalidApiKey, MissingApiKey
+from svc.auth.keys import ANYONE, Kind, Principal, Scope, StaticKeys, StoredKey, digest, kind_of
+from svc.errors import InsufficientScope, InvalidApiKey, KeysUnavailable, MissingApiKey
 
 if TYPE_CHECKING:  # SQLAlchemy takes its time to load: whoever has no table need not wait for it
     from svc.auth.table import KeysTable
+
+
+_KNOWN = 10_000
+_UNKNOWN = 1_000
+_UNKNOWN_SECONDS = 1.0
+
+
+@dataclass(slots=True)
+class _Answer:
+    key: StoredKey | None
+    read_at: float
+    """When the database said so."""
+    since: float
+    until: float
+    """Between these times it counts without asking again. A clock that was set back must not make it last longer."""
+
+
+class CachedKeys:
+    """Rows by the hash of their credential, at most `seconds` old.
+
+    While the database does not answer, a row that was read within `grace_seconds` still counts.
+    """
+
+    def __init__(
+        self,
+        find: Callable[[str], Awaitable[StoredKey | None]],
+        clock: Callable[[], float],
+        seconds: float,
+        grace_seconds: float,
+    ) -> None:
+        self._find = find
+        self._clock = clock
+        self._seconds = seconds
+        self._grace_seconds = grace_seconds
+        # Apart, so that a flood of invented keys cannot push out the real ones.
+        self._known = OrderedDict[str, _Answer]()
+        self._unknown = OrderedDict[str, _Answer]()
+
+    async def find(self, digest: str) -> StoredKey | None:
+        now = self._clock()
+        answer = self._known.get(digest) or self._unknown.get(digest)
+        if answer is not None and answer.since <= now < answer.until:
+            return answer.key
+        try:
+            key = await self._find(digest)
+        except KeysUnavailable:
+            if answer is None or answer.key is None or now >= answer.read_at + self._grace_seconds:
+                raise
+            answer.since, answer.until = now, min(now + self._seconds, answer.read_at + self._grace_seconds)
+            return answer.key
+        seconds = self._seconds if key else min(self._seconds, _UNKNOWN_SECONDS)
+        self._keep(digest, _Answer(key, now, now, now + seconds))
+        return key
+
+    def _keep(self, digest: str, answer: _Answer) -> None:
+        self._known.pop(digest, None)
+        self._unknown.pop(digest, None)
+        kept, size = (self._known, _KNOWN) if answer.key else (self._unknown, _UNKNOWN)
+        kept[digest] = answer
+        while len(kept) > size:
+            kept.popitem(last=False)
 
 
 class Verifier:
@@ -75,3 +136,26 @@ class Verifier:
         if key.kind is Kind.KEY:
             self._note_use(key.id)
         return Principal(key.minted_by or key.id, key.scopes, key.expires_at, key_digest)
+
+
+log = logging.getLogger(__name__)
+
+
+def warn_if_exposed(host: str, is_open: bool) -> None:
+    """Says so, loudly, when others can reach a service that lets everyone in."""
+    if is_open and not _is_loopback(host):
+        log.warning(
+            "\n%s\n  WARNING: this service is OPEN. It listens on %s and asks for no key,\n"
+            "  so whoever reaches it can use it. Set SVC_API_KEY, SVC_API_KEYS or\n"
+            "  SVC_API_KEYS_TABLE, or listen on 127.0.0.1 only.\n%s",
+            "!" * 76,
+            host,
+            "!" * 76,
+        )
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -14,8 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from svc.app import create_keys_table
-from svc.auth.principal import Scope
-from svc.auth.stored_key import StoredKey
+from svc.auth.keys import Scope, StoredKey
 from svc.errors import KeysUnavailable, NotSupported
 from svc.settings import Settings
 

@@ -13,8 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import onnx
 
-from svc.engine.graph import extract
-from svc.engine.layer_styles import TIMBRES, split_style_inputs
+from svc.engine.graph import TIMBRES, extract, split_style_inputs
 from svc.engine.protocol import Delivery, Timing, Utterance
 from svc.engine.runtime import Runtime
 from svc.text.g2p.vocabulary import VOCABULARY

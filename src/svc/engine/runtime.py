@@ -8,8 +8,7 @@ from typing import Literal
 import onnxruntime as ort
 from onnx import ModelProto
 
-from svc.engine.dequantize import dequantize
-from svc.engine.int8 import convolutions_as_products
+from svc.engine.int8 import convolutions_as_products, dequantize
 from svc.errors import EngineUnavailable
 
 Device = Literal["cpu", "cuda"]

@@ -10,7 +10,7 @@ from svc.api.realtime.context import Context
 from svc.api.realtime.messages import Message
 from svc.api.realtime.server_messages import ServerMessages
 from svc.api.realtime.session import Session, SessionDependencies, SocketClose, StreamParameters
-from svc.auth.principal import Principal
+from svc.auth.keys import Principal
 from svc.auth.verifier import Verifier
 from svc.errors import InternalError, InvalidMessage, SvcError, TooManyContexts
 from svc.text.split import surely_ends

@@ -2,7 +2,7 @@
 
 import pytest
 
-from svc.auth.address import normalised
+from svc.auth.database import normalised
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,9 @@ import asyncio
 
 import pytest
 
-from svc.auth import cache
-from svc.auth.cache import CachedKeys
-from svc.auth.principal import Scope
-from svc.auth.secret import Kind
-from svc.auth.stored_key import StoredKey
+from svc.auth import verifier as cache
+from svc.auth.keys import Kind, Scope, StoredKey
+from svc.auth.verifier import CachedKeys
 from svc.errors import KeysUnavailable
 from tests.auth.clock import Clock
 

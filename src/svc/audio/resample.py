@@ -8,7 +8,7 @@ import numpy as np
 import soxr
 
 if TYPE_CHECKING:
-    from svc.audio.writer import Float32
+    from svc.audio.pcm import Float32
 
 # 20 bits of precision, more than 16-bit samples can show; the next step up doubles the latency below 24 kHz.
 QUALITY = "HQ"
