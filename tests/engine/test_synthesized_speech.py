@@ -11,6 +11,7 @@ from svc.engine.protocol import Samples
 from svc.synthesis.pipeline import Pipeline, SynthesisRequest
 from svc.voices.catalogue import VoiceCatalogue
 from svc.voices.settings import VoiceSettings
+from tests.engine.pitch import pitch_deviation
 
 Say = Callable[..., Samples]
 Hear = Callable[..., str]
@@ -89,31 +90,14 @@ def test_speed_changes_duration(say: Say) -> None:
     assert fast < 0.93 * plain
 
 
-def _pitch_deviation(samples: Samples) -> float:
-    """The standard deviation of the pitch over the clearly voiced frames, in semitones."""
-    window = np.hanning(1200)
-    frames = np.lib.stride_tricks.sliding_window_view(samples, 1200)[::240]
-    frames = frames[np.abs(frames).max(axis=1) > 0.15 * np.abs(samples).max()]
-    spectrum = np.abs(np.fft.rfft((frames - frames.mean(axis=1, keepdims=True)) * window, 4096)) ** 2
-    spectrum[:, 170:] = 0  # above 1 kHz there are formants rather than pitch
-    tapering = np.fft.irfft(np.abs(np.fft.rfft(window, 4096)) ** 2)[:400]
-    autocorrelation = np.fft.irfft(spectrum)[:, :400] / tapering
-    lags = autocorrelation[:, 60:] / autocorrelation[:, :1]  # from 400 down to 60 Hz
-    voiced = lags.max(axis=1) > 0.7
-    pitch = 24_000 / (60 + lags[voiced].argmax(axis=1))
-    median = np.median(pitch)
-    octave_errors = (pitch < median / 1.8) | (pitch > median * 1.8)
-    return float(np.std(12 * np.log2(pitch[~octave_errors])))
-
-
 def test_stability_and_style_change_the_pitch_range(say: Say) -> None:
-    def pitch_deviation(**sliders: float) -> float:
+    def deviation(**sliders: float) -> float:
         text = "Nobody knows what really happened on that island, and maybe nobody ever will."
-        return _pitch_deviation(say(text, "am_michael", settings=VoiceSettings(**sliders)))  # type: ignore[arg-type]
+        return pitch_deviation(say(text, "am_michael", settings=VoiceSettings(**sliders)))  # type: ignore[arg-type]
 
-    lively, plain, calm = (pitch_deviation(stability=value) for value in (0.0, 0.5, 1.0))
+    lively, plain, calm = (deviation(stability=value) for value in (0.0, 0.5, 1.0))
     assert lively > plain > calm
-    assert pitch_deviation(style=1.0) > pitch_deviation(style=0.5) > plain
+    assert deviation(style=1.0) > deviation(style=0.5) > plain
 
 
 def test_words_have_timings_through_the_whole_text(speech: Pipeline, voices: VoiceCatalogue) -> None:

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from svc.app import create_engine
-from svc.cloning.speech_detection import listen
 from svc.engine.protocol import NO_LAYER_OFFSETS, NO_VOCODER_EMBEDDING, Array, Engine, Samples, Utterance
 from svc.settings import Settings
 from svc.voices.catalogue import VoiceCatalogue
+from tests.engine.pitch import measure_pitch
 
 PHONEMES = "ðə kwˈɪk bɹˈWn fˈɑks ʤˈʌmps ˈOvəɹ ðə lˈAzi dˈɔɡ."
 
@@ -33,15 +33,10 @@ def synthesize(
     return np.concatenate([chunk.samples for chunk in engine.synthesize(utterance)])
 
 
-def median_pitch(samples: Samples) -> float:
-    frames = listen(samples)
-    return float(np.median(frames.pitch[(frames.level > frames.loud - 15) & (frames.periodicity > 0.8)]))
-
-
 def test_pitch_scale_changes_the_pitch_and_not_the_duration(engine: Engine, voices: VoiceCatalogue) -> None:
     plain, higher = synthesize(engine, voices), synthesize(engine, voices, pitch_scale=1.25)
     assert len(higher) == len(plain)
-    assert median_pitch(higher) / median_pitch(plain) == pytest.approx(1.25, rel=0.05)
+    assert np.median(measure_pitch(higher)) / np.median(measure_pitch(plain)) == pytest.approx(1.25, rel=0.05)
 
 
 def test_every_layer_offset_changes_the_audio(engine: Engine, voices: VoiceCatalogue) -> None:
