@@ -13,6 +13,7 @@ import pytest
 
 from svc import atomic_files
 from svc.audio import decode, equalizer
+from svc.audio.containers import encode_flac
 from svc.cloning import refinement as refinement_worker
 from svc.cloning import search
 from svc.cloning.built_in_embeddings import BuiltInEmbeddings
@@ -33,7 +34,7 @@ from tests.cloning.conftest import Made
 from tests.cloning.stand_ins import SOMEBODY, BelievingEncoder, TellingEngine
 from tests.voices.examples import made_up
 
-RECORDING = decode.to_flac(np.zeros(3 * decode.RATE, dtype=np.float32))
+RECORDING = encode_flac(np.zeros(3 * decode.RATE, dtype=np.float32), decode.RATE)
 VOICES = VoiceCatalogue(built_in())
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from svc.audio import decode
+from svc.audio.containers import encode_flac
 from svc.audio.decode import Clip
 from svc.cloning import reference as references
 from svc.cloning.reference import Reference
@@ -197,9 +198,9 @@ class VoiceCloner:
             self._under_way -= 1
 
     def _listen(self, contents: Sequence[bytes], known: CustomVoice | None = None) -> AnalyzedReference:
-        clips = [*self._earlier(known), *decode.read_all(contents)]
+        clips = [*self._earlier(known), *decode.decode_clips(contents)]
         reference = references.examine(clips)
-        kept = decode.to_flac(reference.samples) if self._keep_references else None
+        kept = encode_flac(reference.samples, decode.RATE) if self._keep_references else None
         return AnalyzedReference(reference, self._trial.encoder.encode(reference.samples, decode.RATE), kept)
 
     def _earlier(self, known: CustomVoice | None) -> list[Clip]:
@@ -209,7 +210,7 @@ class VoiceCloner:
         except DamagedVoice as problem:
             log.error("the reference of a voice is left out: %s", problem)
             return []
-        return [decode.read(content)] if content else []
+        return [decode.decode_clip(content)] if content else []
 
     async def _likeness(self, sitting: AnalyzedReference, language: Language) -> dict[str, Any]:
         """What a sitting gives to a voice, and how good a likeness that is: heard when it speaks."""

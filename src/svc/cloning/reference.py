@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from svc.audio.decode import LONGEST, RATE, Clip
+from svc.audio.decode import MAX_SECONDS, RATE, Clip
 from svc.cloning.speech_detection import FRAMES_A_SECOND, Mask, ServerMessages, listen
 from svc.engine.protocol import Samples
 from svc.errors import ClipSilent, ClipTooShort, NoSpeech
@@ -169,6 +169,6 @@ def _warnings(clips: Sequence[Clip], measured: Measured) -> tuple[str, ...]:
             measured.level_dbfs < _QUIET
         ),
         "The file is cut off or damaged; what could be read was used.": any(clip.cut_off for clip in clips),
-        f"The recording is long; its first {LONGEST} s were listened to.": any(clip.too_long for clip in clips),
+        f"The recording is long; its first {MAX_SECONDS} s were listened to.": any(clip.too_long for clip in clips),
     }
     return tuple(words for words, applies in found.items() if applies)

@@ -159,7 +159,7 @@ class RefinementWorker:
         reference = self._custom_voices.store.reference(voice)
         if reference is None:
             raise _Overtaken("its recording was not kept")
-        return self._trial.encoder.encode(decode.read(reference).samples, decode.RATE)
+        return self._trial.encoder.encode(decode.decode_clip(reference).samples, decode.RATE)
 
     @cached_property
     def _directions(self) -> Directions:

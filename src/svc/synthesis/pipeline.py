@@ -7,9 +7,10 @@ from functools import cache, partial
 
 import numpy as np
 
-from svc.audio import encoders, watermark
+from svc.audio import encoders
 from svc.audio.equalizer import Equalizer
 from svc.audio.formats import OutputFormat
+from svc.audio.watermark import embed_watermark
 from svc.engine.protocol import Chunk, Engine, Samples, Utterance
 from svc.synthesis.alignment import Aligner, Alignment, Progress, progress
 from svc.synthesis.turns import PlaybackClock
@@ -138,7 +139,7 @@ class Synthesizer:
                 yield SpeechChunk(samples, progress(phrase, chunk.timings, began), self.seconds)
 
     def _signed(self, samples: Samples) -> Samples:
-        return watermark.mark(samples, round(self.seconds * self._engine.sample_rate)) if self._marked else samples
+        return embed_watermark(samples, round(self.seconds * self._engine.sample_rate)) if self._marked else samples
 
     def _sound(self, phrase: Phrase) -> Iterator[Chunk]:
         if phrase.words:
