@@ -41,7 +41,7 @@ def router(tokens: Tokens) -> APIRouter:
     ) -> EphemeralToken:
         """Makes a token that may speak and see the voices, for a browser. Needs a full API key."""
         seconds = (body or EphemeralTokenBody()).seconds()
-        token, expires_at = await tokens.ephemeral(principal_of(request), seconds)
+        token, expires_at = await tokens.mint_ephemeral(principal_of(request), seconds)
         response.headers["cache-control"] = "no-store"
         return EphemeralToken(token=token, expires_at=expires_at, scope=Scope.TTS)
 
@@ -50,7 +50,7 @@ def router(tokens: Tokens) -> APIRouter:
         """Makes a token that opens one realtime socket within 15 minutes. Needs a full API key."""
         if token_type != Scope.TTS_WEBSOCKET:
             raise UnknownTokenType([Scope.TTS_WEBSOCKET])
-        token = await tokens.single_use(principal_of(request))
+        token = await tokens.mint_single_use(principal_of(request))
         response.headers["cache-control"] = "no-store"
         return SingleUseToken(token=token)
 

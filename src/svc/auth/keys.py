@@ -1,4 +1,4 @@
-"""Keys and tokens: who may do what, how a credential looks, and what is kept of it."""
+"""Credentials (keys and tokens), and the principals that they authenticate."""
 
 import hashlib
 import secrets
@@ -8,37 +8,38 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from hmac import compare_digest
 
+_ALPHABET = string.ascii_letters + string.digits  # no punctuation: a double click selects the whole key
+_SECRET_LENGTH = 43  # characters out of 62: 256 random bits
+_VISIBLE_LENGTH = 8  # leaves 208 bits secret
+
 
 class Scope(StrEnum):
     FULL = "full"
     """Everything."""
     TTS = "tts"
-    """To speak and to see the voices: what is safe in a browser for a while."""
+    """Synthesis and reading the voices: safe in a browser for a short time."""
     TTS_WEBSOCKET = "tts_websocket"
-    """To open one realtime socket."""
+    """Opening one realtime socket."""
 
 
 @dataclass(frozen=True, slots=True)
 class Principal:
+    """Who sends a request, and what they may do."""
+
     key_id: str
-    """Names the key, never tells it; a token carries the name of the key that it was made with."""
+    """Identifies the key and reveals nothing of it; for a token, the key that it was minted with."""
     scopes: frozenset[Scope]
     expires_at: int | None = None
     digest: str | None = field(default=None, repr=False)
-    """What to look for in the keys table again; None when there is nothing to look for."""
+    """The credential's hash, with which it is looked up again; None if it is not in the keys table."""
 
     def may(self, *scopes: Scope) -> bool:
-        """Whether one of these scopes, or the full one, was given."""
+        """Whether it has one of these scopes, or the full one."""
         return Scope.FULL in self.scopes or not self.scopes.isdisjoint(scopes)
 
 
 ANYONE = Principal("anyone", frozenset({Scope.FULL}))
-"""Who calls a service that asks for no key."""
-
-
-_ALPHABET = string.ascii_letters + string.digits  # no marks: a double click selects the whole key
-_LENGTH = 43  # 43 of 62 characters are 256 random bits
-_SHOWN = 8  # which leaves 208 bits that nobody sees
+"""Every caller of a service without keys."""
 
 
 class Kind(StrEnum):
@@ -50,32 +51,33 @@ class Kind(StrEnum):
 _PREFIXES = {Kind.EPHEMERAL: "svc_tmp_", Kind.SINGLE_USE: "svc_once_", Kind.KEY: "svc_"}
 
 
-def generate(kind: Kind) -> str:
-    return _PREFIXES[kind] + "".join(secrets.choice(_ALPHABET) for _ in range(_LENGTH))
+def generate_credential(kind: Kind) -> str:
+    """A prefix that shows the kind, then random letters and digits."""
+    return _PREFIXES[kind] + "".join(secrets.choice(_ALPHABET) for _ in range(_SECRET_LENGTH))
 
 
-def kind_of(credential: str) -> Kind | None:
-    """What a credential says it is; None if this service cannot have made it."""
+def parse_kind(credential: str) -> Kind | None:
+    """The kind by the prefix; None for strings that `generate_credential` cannot return."""
     for kind, prefix in _PREFIXES.items():
         secret = credential.removeprefix(prefix)
-        if len(secret) == _LENGTH and secret != credential and secret.isascii() and secret.isalnum():
+        if len(secret) == _SECRET_LENGTH and secret != credential and secret.isascii() and secret.isalnum():
             return kind
     return None
 
 
 def visible_prefix(credential: str) -> str:
-    """The beginning, by which people tell keys apart and which gives nothing away."""
-    return credential[: len(credential) - _LENGTH + _SHOWN]
+    """The part that is listed, so that people can tell keys apart."""
+    return credential[: len(credential) - _SECRET_LENGTH + _VISIBLE_LENGTH]
 
 
-def digest(credential: str) -> str:
-    """What is kept of a credential. Random keys cannot be guessed, so a fast hash protects them."""
+def hash_credential(credential: str) -> str:
+    """What is stored of a credential. A fast hash is enough, because random keys cannot be guessed."""
     return hashlib.sha256(credential.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class StoredKey:
-    """A row, without its hash."""
+    """A row of the keys table, without its hash."""
 
     id: str
     kind: Kind
@@ -89,23 +91,24 @@ class StoredKey:
     consumed_at: int | None
     last_used_at: int | None
 
-    def live(self, now: float) -> bool:
+    def is_valid(self, now: float) -> bool:
+        """Whether it is neither revoked nor expired."""
         return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
 
 
 class StaticKeys:
-    """Keeps hashes alone, so that neither a log, a dump nor a repr can show a key."""
+    """The keys of the settings. Only hashes are kept, so that no log, dump or repr can show a key."""
 
     def __init__(self, keys: Iterable[str]) -> None:
-        self._digests = tuple(digest(key) for key in keys)
+        self._digests = tuple(hash_credential(key) for key in keys)
 
     def __bool__(self) -> bool:
         return bool(self._digests)
 
-    def find(self, credential_digest: str) -> Principal | None:
-        """Compares with every key, found or not, so that the time taken tells nothing."""
+    def find(self, digest: str) -> Principal | None:
+        """Compares with every key in constant time, without an early exit: the time taken reveals nothing."""
         found = None
         for number, each in enumerate(self._digests, 1):
-            if compare_digest(each, credential_digest):
+            if compare_digest(each, digest):
                 found = Principal(f"static-{number}", frozenset({Scope.FULL}))
         return found
