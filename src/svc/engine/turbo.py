@@ -66,7 +66,7 @@ class TurboEngine:
                 "style": features.timbre,
                 "stats": conditioning.statistics,
                 "position": np.array([low], dtype=np.int64),
-                "grain": conditioning.vocoder_embedding,
+                "grain": conditioning.vocoder_embedding,  # as the network calls it
             },
         )
         samples: Samples = audio.reshape(-1)
