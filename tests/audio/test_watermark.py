@@ -88,7 +88,9 @@ def test_only_custom_voices_get_the_watermark(speech: Pipeline, voices: VoiceCat
     (tmp_path / "no.wav").write_bytes(b"nonsense")
 
     def command(file: str) -> tuple[int, str]:
-        result = subprocess.run([SVC, "watermark", "check", str(tmp_path / file)], capture_output=True, text=True)
+        result = subprocess.run(
+            [SVC, "watermark", "check", str(tmp_path / file)], capture_output=True, text=True, timeout=120
+        )
         return result.returncode, result.stdout + result.stderr
 
     assert command("watermarked.mp3")[0] == 0
