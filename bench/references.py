@@ -9,6 +9,7 @@ import numpy as np
 
 from bench.worker import ROOT
 from svc.audio import decode, encoders, formats
+from svc.audio.containers import encode_flac
 from svc.cloning import reference as quality
 from svc.engine.protocol import Samples
 from svc.errors import ClipTooShort
@@ -50,9 +51,9 @@ def clonable(person: Speaker, damage: "Damage | None" = None) -> bool:
 
 def prepared(path: Path, damage: "Damage | None" = None) -> Samples:
     """The speech in a recording, as the server chooses and trims it."""
-    recording = decode.read(path.read_bytes())
+    recording = decode.decode_clip(path.read_bytes())
     if damage:
-        recording = decode.read(decode.to_flac(damage(recording.samples)))
+        recording = decode.decode_clip(encode_flac(damage(recording.samples), decode.RATE))
     return quality.examine([recording]).samples
 
 
@@ -81,7 +82,7 @@ def compressed(samples: Samples) -> Samples:
     """MP3 with 32 kbit/s, and back."""
     with encoders.create(formats.find("mp3_22050_32"), decode.RATE) as encoder:
         content = encoder.encode(samples) + encoder.flush()
-    return decode.read(content).samples
+    return decode.decode_clip(content).samples
 
 
 DAMAGES: dict[str, Damage] = {"10 dB noise": noisy, "phone band": phoned, "MP3 32 kbit/s": compressed}

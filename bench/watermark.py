@@ -13,8 +13,8 @@ import typer
 from bench.options import Output
 from bench.report import Report
 from svc.audio import decode, encoders, formats
-from svc.audio.resampler import Resampler
-from svc.audio.watermark import RATE, check, mark
+from svc.audio.resample import Resampler
+from svc.audio.watermark import RATE, detect_watermark, embed_watermark
 from svc.engine.protocol import Samples
 from svc.errors import SvcError
 
@@ -23,7 +23,7 @@ _SUFFIXES = {".flac", ".wav", ".mp3", ".ogg", ".opus", ".m4a"}
 
 def _encoded(samples: Samples, output_format: str) -> Samples:
     with encoders.create(formats.find(output_format), RATE) as encoder:
-        return decode.read(encoder.encode(samples) + encoder.flush()).samples
+        return decode.decode_clip(encoder.encode(samples) + encoder.flush()).samples
 
 
 def _resampled(samples: Samples, rate: int) -> Samples:
@@ -56,16 +56,16 @@ def main(
     output: Output = None,
 ) -> None:
     recordings = _recordings(folder, limit)
-    marked = [mark(samples, 0) for samples in recordings]
+    marked = [embed_watermark(samples, 0) for samples in recordings]
     distance = np.mean([_snr(*pair) for pair in zip(recordings, marked, strict=True)])
     report = Report("watermark", "The watermark", ["treatment", "found", "least sure", "found where it is not"])
     report.notes = [f"{len(marked)} recordings; the mark lies {distance:.0f} dB below them."]
     for name, treatment in TREATMENTS.items():
-        there, elsewhere = ([check(treatment(each)) for each in group] for group in (marked, recordings))
+        there, elsewhere = ([detect_watermark(treatment(each)) for each in group] for group in (marked, recordings))
         found, wrong = sum(each.found for each in there), sum(each.found for each in elsewhere)
-        least = max(each.doubt for each in there)
+        least = max(each.p_value for each in there)
         report.rows.append([name, f"{found} of {len(there)}", f"{least:.0e}", f"{wrong} of {len(elsewhere)}"])
-        report.figures[name] = {"doubts": [each.doubt for each in there], "unmarked": [e.doubt for e in elsewhere]}
+        report.figures[name] = {"doubts": [each.p_value for each in there], "unmarked": [e.p_value for e in elsewhere]}
     report.show()
     report.save(output)
 
@@ -76,7 +76,7 @@ def _recordings(folder: Path, limit: int) -> list[Samples]:
     for file in sorted(folder.rglob("*")):
         if file.suffix.lower() in _SUFFIXES and file.parent not in found and len(found) < limit:
             try:
-                samples = decode.read(file.read_bytes()).samples
+                samples = decode.decode_clip(file.read_bytes()).samples
             except SvcError:
                 continue
             if len(samples) >= 8 * RATE:

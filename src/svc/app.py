@@ -27,10 +27,9 @@ from svc.api.realtime import routes as realtime
 from svc.api.realtime.connections import Connections
 from svc.api.realtime.session import SessionDependencies
 from svc.auth.housekeeping import Housekeeping
-from svc.auth.startup_warnings import warn_if_exposed
-from svc.auth.static_keys import StaticKeys
+from svc.auth.keys import StaticKeys
 from svc.auth.tokens import Tokens
-from svc.auth.verifier import Verifier
+from svc.auth.verifier import Verifier, warn_if_exposed
 from svc.cloning.cloner import VoiceCloner
 from svc.cloning.refinement import RefinementQueue, RefinementWorker
 from svc.cloning.speaker_encoder import BuiltInEmbeddings, OnnxSpeakerEncoder, SpeakerEncoder

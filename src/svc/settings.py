@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from pydantic import Field, SecretStr, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from svc.auth.address import normalised
+from svc.auth.database import normalise_url
 from svc.voices.catalogue import FALLBACK_VOICE
 
 
@@ -158,7 +158,7 @@ class Settings(BaseSettings):
     @classmethod
     def _is_a_database(cls, value: SecretStr | None) -> SecretStr | None:
         if value is not None:
-            normalised(value.get_secret_value())
+            normalise_url(value.get_secret_value())
         return value
 
     def static_keys(self) -> list[str]:

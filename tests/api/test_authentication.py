@@ -12,8 +12,7 @@ from starlette.requests import HTTPConnection
 
 from svc.api.authentication import read_handshake_credential, read_header_credential, read_message_credential
 from svc.app import create_app
-from svc.auth.principal import Scope
-from svc.auth.secret import Kind, generate
+from svc.auth.keys import Kind, Scope, generate_credential
 from svc.auth.table import KeysTable
 from svc.engine.fake import FakeEngine
 from svc.settings import Settings
@@ -138,7 +137,13 @@ def test_no_key(static: TestClient, method: str, path: str) -> None:
 
 @pytest.mark.parametrize(("method", "path"), PROTECTED)
 def test_wrong_key(static: TestClient, method: str, path: str) -> None:
-    for wrong in ("key-on", "key-one,key-two", "x" * 20_000, generate(Kind.KEY), generate(Kind.EPHEMERAL)):
+    for wrong in (
+        "key-on",
+        "key-one,key-two",
+        "x" * 20_000,
+        generate_credential(Kind.KEY),
+        generate_credential(Kind.EPHEMERAL),
+    ):
         assert _refused(static, method, path, {"xi-api-key": wrong}) == "invalid_api_key"
         assert _refused(static, method, path, {"authorization": f"Bearer {wrong}"}) == "invalid_api_key"
     assert _refused(static, method, path, {"xi-api-key": b"\xff\xfe\x80"}) == "invalid_api_key"
@@ -200,7 +205,7 @@ def test_open_without_any_key(client: TestClient) -> None:
 
 def test_a_key_of_the_table(shared: TestClient, new_key: Callable[..., str], clock: Clock) -> None:
     assert _refused(shared, "GET", "/v1/voices", {}) == "missing_api_key"
-    assert _refused(shared, "GET", "/v1/voices", {"xi-api-key": generate(Kind.KEY)}) == "invalid_api_key"
+    assert _refused(shared, "GET", "/v1/voices", {"xi-api-key": generate_credential(Kind.KEY)}) == "invalid_api_key"
     headers = {"xi-api-key": new_key(expires_at=int(clock()) + 3)}
     for method, path in PROTECTED:
         assert shared.request(method, path, headers=headers).status_code != 401, (method, path)
@@ -233,7 +238,7 @@ def test_a_single_use_token_is_for_a_socket_alone(shared: TestClient, new_key: C
 def test_keys_that_cannot_be_checked(phonemizer: Phonemizer) -> None:
     settings = Settings.model_validate({"api_key": "key-one", "api_keys_table": "postgresql://u:hidden@127.0.0.1:1/d"})
     with TestClient(create_app(settings, Pipeline(FakeEngine(), phonemizer))) as client:
-        response = client.get("/v1/voices", headers={"xi-api-key": generate(Kind.KEY)})
+        response = client.get("/v1/voices", headers={"xi-api-key": generate_credential(Kind.KEY)})
         assert response.status_code == 503
         assert response.json()["detail"]["status"] == "keys_unavailable"
         assert int(response.headers["retry-after"]) > 0
@@ -248,7 +253,7 @@ def test_keys_are_in_no_answer_and_no_log(
     shared: TestClient, static: TestClient, new_key: Callable[..., str], caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    key, wrong = new_key(), generate(Kind.KEY)
+    key, wrong = new_key(), generate_credential(Kind.KEY)
     for client, credential in ((shared, key), (shared, wrong), (static, "key-one"), (static, "key-guess")):
         for method, path in PROTECTED:
             response = client.request(method, path, headers={"authorization": f"Bearer {credential}"})

@@ -10,7 +10,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from svc.app import create_app
-from svc.auth.principal import Scope
+from svc.auth.keys import Scope
 from svc.auth.table import KeysTable
 from svc.engine.fake import FakeEngine
 from svc.settings import Settings

@@ -1,4 +1,4 @@
-"""Recordings as people have them: any container, codec, rate and number of channels."""
+"""Test recordings in any container, codec, sample rate and number of channels."""
 
 import io
 from fractions import Fraction
@@ -12,7 +12,7 @@ from svc.engine.protocol import Samples
 
 RATE = 24_000
 
-# The container, the codec in it, and the rate that it is asked for.
+# Container, codec and sample rate.
 KINDS = {
     "wav 8 kHz": ("wav", "pcm_s16le", 8_000),
     "wav 44.1 kHz": ("wav", "pcm_s16le", 44_100),
@@ -44,8 +44,8 @@ def encoded(samples: Samples, kind: str, channels: int = 1, bit_rate: int | None
         frame.sample_rate = rate
         frame.time_base = Fraction(1, rate)
         frame.pts = 0
-        fitting = av.AudioResampler(stream.format.name, layout, rate, frame_size=stream.frame_size or 1024)
-        for each in (*fitting.resample(frame), *fitting.resample(None), None):
+        resampler = av.AudioResampler(stream.format.name, layout, rate, frame_size=stream.frame_size or 1024)
+        for each in (*resampler.resample(frame), *resampler.resample(None), None):
             file.mux(stream.encode(each))
     return out.getvalue()
 
@@ -55,7 +55,7 @@ def noise(seconds: float, level: float = 0.05, seed: int = 1) -> Samples:
 
 
 def music(seconds: float) -> Samples:
-    """Chords over a beat: steady notes that change every half second."""
+    """Chords and notes that change every half second, over a beat."""
     time = np.arange(int(seconds * RATE)) / RATE
     roots = np.array([110.0, 146.8, 164.8, 130.8])[(time // 2).astype(int) % 4]
     notes = np.array([1, 1.25, 1.5, 2.0])[(time * 2).astype(int) % 4]

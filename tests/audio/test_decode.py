@@ -1,4 +1,4 @@
-"""Whatever people send: every kind of file is read, and what is no recording is told from what is."""
+"""Decoding recordings of every format, and rejecting what is none."""
 
 import io
 import struct
@@ -9,34 +9,35 @@ import numpy as np
 import pytest
 
 from svc.audio import decode
+from svc.audio.containers import encode_flac
 from svc.engine.protocol import Samples
 from svc.errors import ClipDamaged, NotAudio
 from tests.audio.recordings import KINDS, RATE, encoded
 
 
-def alike(one: Samples, other: Samples) -> float:
-    """How well two recordings of the same thing agree, whatever the delay that a codec puts in front."""
+def correlation(one: Samples, other: Samples) -> float:
+    """The highest correlation of two recordings at any delay."""
     length = 1 << (len(one) + len(other)).bit_length()
-    correlation = np.fft.irfft(np.fft.rfft(one, length) * np.fft.rfft(other, length).conj())
-    return float(correlation.max() / np.sqrt(np.square(one).sum() * np.square(other).sum()))
+    products = np.fft.irfft(np.fft.rfft(one, length) * np.fft.rfft(other, length).conj())
+    return float(products.max() / np.sqrt(np.square(one).sum() * np.square(other).sum()))
 
 
 @pytest.mark.parametrize("channels", [1, 2])
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_kind_of_recording(kind: str, channels: int, spoken: Samples) -> None:
-    recorded = decode.read(encoded(spoken, kind, channels))
-    assert recorded.samples.dtype == np.float32
-    assert len(recorded.samples) / RATE == pytest.approx(len(spoken) / RATE, abs=0.1)
-    assert not recorded.cut_off
-    assert not recorded.too_long
-    assert alike(recorded.samples, spoken) > (0.9 if "8 kHz" not in kind and "µ" not in kind else 0.8)
+def test_every_format_is_decoded(kind: str, channels: int, spoken: Samples) -> None:
+    clip = decode.decode_clip(encoded(spoken, kind, channels))
+    assert clip.samples.dtype == np.float32
+    assert len(clip.samples) / RATE == pytest.approx(len(spoken) / RATE, abs=0.1)
+    assert not clip.cut_off
+    assert not clip.too_long
+    assert correlation(clip.samples, spoken) > (0.9 if "8 kHz" not in kind and "µ" not in kind else 0.8)
 
 
-def test_what_is_kept_is_read_again(spoken: Samples) -> None:
-    assert np.abs(decode.read(decode.to_flac(spoken)).samples - spoken).max() < 1e-4
+def test_flac_round_trip(spoken: Samples) -> None:
+    assert np.abs(decode.decode_clip(encode_flac(spoken, RATE)).samples - spoken).max() < 1e-4
 
 
-def test_a_voice_with_opposite_signs_on_two_channels_is_not_lost(spoken: Samples) -> None:
+def test_voice_with_opposite_signs_on_two_channels_does_not_cancel(spoken: Samples) -> None:
     out = io.BytesIO()
     with av.open(out, "w", format="wav") as file:
         stream = file.add_stream("pcm_s16le", rate=RATE, layout="stereo")
@@ -46,7 +47,7 @@ def test_a_voice_with_opposite_signs_on_two_channels_is_not_lost(spoken: Samples
         frame.sample_rate = RATE
         file.mux(stream.encode(frame))
         file.mux(stream.encode(None))
-    assert alike(decode.read(out.getvalue()).samples, spoken) > 0.99
+    assert correlation(decode.decode_clip(out.getvalue()).samples, spoken) > 0.99
 
 
 @pytest.mark.parametrize(
@@ -64,42 +65,42 @@ def test_a_voice_with_opposite_signs_on_two_channels_is_not_lost(spoken: Samples
         bytes(5000),
     ],
 )
-def test_what_is_no_recording(content: bytes) -> None:
+def test_other_files_are_not_audio(content: bytes) -> None:
     with pytest.raises(NotAudio):
-        decode.read(content)
+        decode.decode_clip(content)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_damaged_files_are_named_errors_or_read_as_far_as_they_go(kind: str, spoken: Samples) -> None:
+def test_damaged_files_are_rejected_or_decoded_in_part(kind: str, spoken: Samples) -> None:
     whole = bytearray(encoded(spoken, kind))
-    chance = np.random.default_rng(zlib.crc32(kind.encode()))
+    rng = np.random.default_rng(zlib.crc32(kind.encode()))
     for _ in range(25):
         damaged = whole.copy()
-        for at in chance.integers(0, len(whole), size=chance.integers(1, 200)):
-            damaged[at] = chance.integers(0, 256)
-        cut = damaged[: chance.integers(0, len(damaged))]
+        for at in rng.integers(0, len(whole), size=rng.integers(1, 200)):
+            damaged[at] = rng.integers(0, 256)
+        cut = damaged[: rng.integers(0, len(damaged))]
         for content in (damaged, cut):
             try:
-                recorded = decode.read(bytes(content))
+                clip = decode.decode_clip(bytes(content))
             except (NotAudio, ClipDamaged):
                 continue
-            assert np.isfinite(recorded.samples).all()
-            assert len(recorded.samples) <= decode.LONGEST * RATE
+            assert np.isfinite(clip.samples).all()
+            assert len(clip.samples) <= decode.MAX_SECONDS * RATE
 
 
 @pytest.mark.parametrize("kind", ["wav 44.1 kHz", "m4a", "webm", "flac"])
-def test_a_recording_that_was_cut_off_says_so(kind: str, spoken: Samples) -> None:
+def test_truncated_recording_is_marked_as_cut_off(kind: str, spoken: Samples) -> None:
     whole = encoded(spoken, kind)
     try:
-        recorded = decode.read(whole[: len(whole) // 2])
+        clip = decode.decode_clip(whole[: len(whole) // 2])
     except ClipDamaged:
-        assert kind == "m4a"  # its table of contents comes last
+        assert kind == "m4a"  # its index is at the end
     else:
-        assert recorded.cut_off or kind == "webm"  # which was made for endless streams and promises nothing
-        assert 0.3 < len(recorded.samples) / len(spoken) < 0.7
+        assert clip.cut_off or kind == "webm"  # declares no length
+        assert 0.3 < len(clip.samples) / len(spoken) < 0.7
 
 
-def test_a_small_file_that_unpacks_to_hours_is_read_no_further_than_any() -> None:
+def test_small_file_that_decodes_to_hours_is_bounded() -> None:
     out = io.BytesIO()
     with av.open(out, "w", format="flac") as file:
         stream = file.add_stream("flac", rate=8_000, layout="mono")
@@ -110,22 +111,22 @@ def test_a_small_file_that_unpacks_to_hours_is_read_no_further_than_any() -> Non
             file.mux(stream.encode(frame))
         file.mux(stream.encode(None))
     assert len(out.getvalue()) < 2_000_000
-    recorded = decode.read(out.getvalue())
-    assert recorded.too_long
-    assert len(recorded.samples) == decode.LONGEST * RATE
+    clip = decode.decode_clip(out.getvalue())
+    assert clip.too_long
+    assert len(clip.samples) == decode.MAX_SECONDS * RATE
 
 
-def test_many_long_recordings_are_read_no_further_than_one() -> None:
+def test_many_long_recordings_are_bounded_together() -> None:
     minutes = encoded(np.tile(np.sin(np.arange(RATE, dtype=np.float32)), 200), "flac")
-    clips = decode.read_all([minutes] * 5)
+    clips = decode.decode_clips([minutes] * 5)
     assert [round(len(each.samples) / RATE) for each in clips] == [200, 100]
     assert [each.too_long for each in clips] == [False, True]
 
 
 @pytest.mark.parametrize("rate", [1, 1_000, 4_000_000_000])
-def test_impossible_rates(rate: int) -> None:
+def test_impossible_sample_rates_are_rejected(rate: int) -> None:
     header = struct.pack(
         "<4sI4s4sIHHIIHH4sI", b"RIFF", 36 + 8000, b"WAVE", b"fmt ", 16, 1, 1, rate, 2, 2, 16, b"data", 8000
     )
     with pytest.raises(ClipDamaged):
-        decode.read(header + bytes(8000))
+        decode.decode_clip(header + bytes(8000))

@@ -1,4 +1,4 @@
-"""A cloned voice gets the colour of its person, and nothing else changes."""
+"""The equalizer brings a voice's spectral envelope to the speaker's and changes nothing else."""
 
 from dataclasses import replace
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from svc.audio import equalizer
-from svc.audio.equalizer import BANDS, FLAT, LARGEST, Equalizer, SpectralEnvelope
+from svc.audio.equalizer import BANDS, FLAT, MAX_GAIN_DB, Equalizer, SpectralEnvelope
 from svc.cloning.speaker_encoder import RATE, OnnxSpeakerEncoder
 from svc.engine.fake import FakeEngine
 from svc.engine.protocol import Samples
@@ -37,33 +37,33 @@ def loudness(samples: Samples) -> float:
     return 10 * float(np.log10(np.mean(np.square(samples))))
 
 
-def test_pieces_of_any_length_make_the_same_sound(noise: Samples) -> None:
-    whole, piecewise = Equalizer(BRIGHTER, RATE)(noise), Equalizer(BRIGHTER, RATE)
-    pieces = [piecewise(piece) for piece in np.split(noise, [1, 9, 700, 701, 20_000])]
-    assert np.allclose(np.concatenate(pieces), whole, atol=1e-6)
+def test_chunks_of_any_length_make_the_same_audio(noise: Samples) -> None:
+    whole, equalize = Equalizer(BRIGHTER, RATE)(noise), Equalizer(BRIGHTER, RATE)
+    chunks = [equalize(chunk) for chunk in np.split(noise, [1, 9, 700, 701, 20_000])]
+    assert np.allclose(np.concatenate(chunks), whole, atol=1e-6)
 
 
-def test_nothing_is_late() -> None:
+def test_no_delay() -> None:
     click = np.zeros(RATE, dtype=np.float32)
     click[100] = 1.0
-    answer = Equalizer(BRIGHTER, RATE)(click)
-    assert np.abs(answer).argmax() == 100
-    assert np.abs(answer[:100]).max() < 1e-6
+    response = Equalizer(BRIGHTER, RATE)(click)
+    assert np.abs(response).argmax() == 100
+    assert np.abs(response[:100]).max() < 1e-6
 
 
-def test_no_change_is_no_filter(noise: Samples) -> None:
+def test_flat_gains_change_nothing(noise: Samples) -> None:
     assert np.allclose(Equalizer(FLAT, RATE)(noise), noise, atol=1e-6)
 
 
-def test_each_band_changes_as_told(encoder: OnnxSpeakerEncoder, spoken: Samples) -> None:
+def test_each_band_changes_by_its_gain(encoder: OnnxSpeakerEncoder, spoken: Samples) -> None:
     before, after = (
-        encoder.encode(sound, 24_000).spectral_envelope for sound in (spoken, Equalizer(BRIGHTER, 24_000)(spoken))
+        encoder.encode(samples, 24_000).spectral_envelope for samples in (spoken, Equalizer(BRIGHTER, 24_000)(spoken))
     )
-    found = after - before
-    assert np.allclose(found - found.mean(), BRIGHTER, atol=1.5)  # bands overlap
+    change = after - before
+    assert np.allclose(change - change.mean(), BRIGHTER, atol=1.5)  # bands overlap
 
 
-def test_as_the_person(encoder: OnnxSpeakerEncoder, spoken: Samples) -> None:
+def test_matching_gains_bring_the_voice_to_the_person(encoder: OnnxSpeakerEncoder, spoken: Samples) -> None:
     person = encoder.encode(Equalizer(BRIGHTER, 24_000)(spoken), 24_000).spectral_envelope
     before = encoder.encode(spoken, 24_000).spectral_envelope
     after = encoder.encode(
@@ -73,47 +73,47 @@ def test_as_the_person(encoder: OnnxSpeakerEncoder, spoken: Samples) -> None:
     assert near < far / 4
 
 
-def test_high_up_it_is_the_microphones(encoder: OnnxSpeakerEncoder, spoken: Samples) -> None:
+def test_high_bands_are_matched_less(encoder: OnnxSpeakerEncoder, spoken: Samples) -> None:
     person = encoder.encode(Equalizer(BRIGHTER, 24_000)(spoken), 24_000).spectral_envelope
     before = encoder.encode(spoken, 24_000).spectral_envelope
     steps = np.diff(equalizer.matching_gains(person, before)) / np.diff(person - before)
     assert np.mean(steps[-3:]) < np.mean(steps[:LOW]) / 2
 
 
-def test_the_voice_stays_as_loud(encoder: OnnxSpeakerEncoder, spoken: Samples) -> None:
+def test_matching_gains_keep_the_loudness(encoder: OnnxSpeakerEncoder, spoken: Samples) -> None:
     person = encoder.encode(Equalizer(-BRIGHTER, 24_000)(spoken), 24_000).spectral_envelope
-    asked = equalizer.matching_gains(person, encoder.encode(spoken, 24_000).spectral_envelope)
-    assert loudness(Equalizer(asked, 24_000)(spoken)) == pytest.approx(loudness(spoken), abs=3)
+    gains = equalizer.matching_gains(person, encoder.encode(spoken, 24_000).spectral_envelope)
+    assert loudness(Equalizer(gains, 24_000)(spoken)) == pytest.approx(loudness(spoken), abs=3)
 
 
-def test_what_a_telephone_lost_is_not_taken_from_the_voice() -> None:
+def test_bands_that_a_telephone_removed_are_kept() -> None:
     voice = np.zeros(BANDS, dtype=np.float32)
     person = np.where(np.arange(BANDS) < 14, voice, -60).astype(np.float32)
     assert np.allclose(equalizer.matching_gains(person, voice), 0, atol=1e-5)
 
 
-def test_a_change_is_within_bounds() -> None:
-    chance = np.random.default_rng(1)
+def test_gains_are_limited() -> None:
+    rng = np.random.default_rng(1)
     for _ in range(20):
-        person, voice = chance.normal(scale=15, size=(2, BANDS)).astype(np.float32)
-        assert np.ptp(equalizer.matching_gains(person, voice)) <= 2 * LARGEST + 1e-3
+        person, voice = rng.normal(scale=15, size=(2, BANDS)).astype(np.float32)
+        assert np.ptp(equalizer.matching_gains(person, voice)) <= 2 * MAX_GAIN_DB + 1e-3
 
 
-def said(phonemizer: Phonemizer, voices: VoiceCatalogue, parameters: VoiceParameters) -> Samples:
+def synthesize(phonemizer: Phonemizer, voices: VoiceCatalogue, parameters: VoiceParameters) -> Samples:
     request = SynthesisRequest("Good morning to all of you.", voices.build(parameters, Language.ENGLISH_US))
     return np.concatenate([chunk.samples for chunk in Pipeline(FakeEngine(), phonemizer).synthesize(request)])
 
 
-def test_what_it_says_is_coloured(phonemizer: Phonemizer, voices: VoiceCatalogue) -> None:
+def test_speech_of_a_voice_is_equalized(phonemizer: Phonemizer, voices: VoiceCatalogue) -> None:
     plain = make_voice().parameters
-    uncoloured = said(phonemizer, voices, plain)
-    equalizer_gains = said(phonemizer, voices, replace(plain, equalizer_gains=BRIGHTER))
-    assert np.allclose(equalizer_gains, Equalizer(BRIGHTER, FakeEngine().sample_rate)(uncoloured), atol=1e-5)
-    assert not np.allclose(equalizer_gains, uncoloured, atol=1e-3)
+    unequalized = synthesize(phonemizer, voices, plain)
+    equalized = synthesize(phonemizer, voices, replace(plain, equalizer_gains=BRIGHTER))
+    assert np.allclose(equalized, Equalizer(BRIGHTER, FakeEngine().sample_rate)(unequalized), atol=1e-5)
+    assert not np.allclose(equalized, unequalized, atol=1e-3)
 
 
-def test_the_first_voices_had_none() -> None:
+def test_stored_voice_without_gains_has_flat_ones() -> None:
     stored = make_voice().parameters.to_json()
     del stored["colour"]
-    colours: SpectralEnvelope = VoiceParameters.from_json(stored).equalizer_gains
-    assert not colours.any()
+    gains: SpectralEnvelope = VoiceParameters.from_json(stored).equalizer_gains
+    assert not gains.any()

@@ -1,4 +1,4 @@
-"""The watermark: not heard, found again after what happens to speech on its way, and not where it is not."""
+"""The watermark: small, found after common processing, and not found in other audio."""
 
 import subprocess
 import sys
@@ -11,7 +11,7 @@ import pytest
 import soxr
 
 from svc.audio import decode
-from svc.audio.watermark import check, mark
+from svc.audio.watermark import detect_watermark, embed_watermark
 from svc.engine.protocol import Samples
 from svc.synthesis.pipeline import Pipeline
 from svc.synthesis.request import SynthesisRequest
@@ -23,17 +23,17 @@ from tests.voices.examples import make_voice
 SVC = str(Path(sys.executable).with_name("svc"))
 
 
-def resampled(samples: Samples, rate: int) -> Samples:
+def resample_there_and_back(samples: Samples, rate: int) -> Samples:
     there_and_back: Samples = soxr.resample(soxr.resample(samples, RATE, rate), rate, RATE).astype(np.float32)
     return there_and_back
 
 
 TREATMENTS: dict[str, Callable[[Samples], Samples]] = {
     "nothing": lambda samples: samples,
-    "mp3, 64 kbit/s": lambda samples: decode.read(encoded(samples, "mp3", bit_rate=64_000)).samples,
-    "opus, 32 kbit/s": lambda samples: decode.read(encoded(samples, "ogg opus", bit_rate=32_000)).samples,
-    "16 kHz": lambda samples: resampled(samples, 16_000),
-    "8 kHz, µ-law": lambda samples: decode.read(encoded(samples, "wav, µ-law")).samples,
+    "mp3, 64 kbit/s": lambda samples: decode.decode_clip(encoded(samples, "mp3", bit_rate=64_000)).samples,
+    "opus, 32 kbit/s": lambda samples: decode.decode_clip(encoded(samples, "ogg opus", bit_rate=32_000)).samples,
+    "16 kHz": lambda samples: resample_there_and_back(samples, 16_000),
+    "8 kHz, µ-law": lambda samples: decode.decode_clip(encoded(samples, "wav, µ-law")).samples,
     "five seconds out of the middle": lambda samples: samples[RATE * 3 + 77 : RATE * 8 + 77],
     "quieter, with noise": lambda samples: 0.1 * samples + noise(len(samples) / RATE, 0.0002)[: len(samples)],
     "after other speech": lambda samples: np.concatenate([samples[::-1], samples]),
@@ -42,12 +42,12 @@ TREATMENTS: dict[str, Callable[[Samples], Samples]] = {
 
 @pytest.fixture(scope="module")
 def marked(spoken: Samples) -> Samples:
-    """Marked as the service does it: chunk by chunk."""
+    """With the watermark, embedded chunk by chunk as the service does it."""
     bounds = [0, 9_000, 40_000, 40_100, 130_001, len(spoken)]
-    return np.concatenate([mark(spoken[a:b], a) for a, b in pairwise(bounds)])
+    return np.concatenate([embed_watermark(spoken[a:b], a) for a, b in pairwise(bounds)])
 
 
-def test_it_is_small_and_leaves_no_seam(spoken: Samples, marked: Samples) -> None:
+def test_change_is_small_and_continuous_across_chunks(spoken: Samples, marked: Samples) -> None:
     change = marked - spoken
     assert len(marked) == len(spoken)
     assert 10 * np.log10(np.square(spoken).sum() / np.square(change).sum()) > 27
@@ -56,43 +56,45 @@ def test_it_is_small_and_leaves_no_seam(spoken: Samples, marked: Samples) -> Non
 
 
 @pytest.mark.parametrize("treatment", TREATMENTS)
-def test_it_is_found_after(treatment: str, spoken: Samples, marked: Samples) -> None:
-    assert check(TREATMENTS[treatment](marked)).found
-    assert not check(TREATMENTS[treatment](spoken)).found
+def test_found_after_processing(treatment: str, spoken: Samples, marked: Samples) -> None:
+    assert detect_watermark(TREATMENTS[treatment](marked)).found
+    assert not detect_watermark(TREATMENTS[treatment](spoken)).found
 
 
-def test_it_is_not_found_elsewhere(say: Callable[..., Samples]) -> None:
+def test_not_found_in_other_audio(say: Callable[..., Samples]) -> None:
     for voice in ("af_heart", "bm_george", "af_nicole", "jf_alpha"):
-        assert check(say(STORY, voice=voice)).doubt > 1e-4
-    for sound in (noise(20), music(20), np.zeros(RATE * 10, np.float32), np.zeros(10, np.float32)):
-        assert check(sound).doubt > 1e-4
+        assert detect_watermark(say(STORY, voice=voice)).p_value > 1e-4
+    for samples in (noise(20), music(20), np.zeros(RATE * 10, np.float32), np.zeros(10, np.float32)):
+        assert detect_watermark(samples).p_value > 1e-4
 
 
-def test_silence_and_short_chunks_pass() -> None:
-    assert not mark(np.zeros(50_000, np.float32), 123).any()
-    assert len(mark(noise(0.001), 0)) == len(noise(0.001))
+def test_silence_and_short_chunks_are_unchanged() -> None:
+    assert not embed_watermark(np.zeros(50_000, np.float32), 123).any()
+    assert len(embed_watermark(noise(0.001), 0)) == len(noise(0.001))
 
 
-def test_only_custom_voices_are_marked(speech: Pipeline, voices: VoiceCatalogue, tmp_path: Path) -> None:
+def test_only_custom_voices_get_the_watermark(speech: Pipeline, voices: VoiceCatalogue, tmp_path: Path) -> None:
     marking = Pipeline(speech._engine, speech._phonemizer, watermark=True)
 
-    def said(speech: Pipeline, name: str) -> Samples:
+    def synthesize(speech: Pipeline, name: str) -> Samples:
         voice = voices.build_custom(make_voice()) if name == "cloned" else voices.find(name)
         return np.concatenate([chunk.samples for chunk in speech.synthesize(SynthesisRequest(STORY, voice))])
 
-    assert not check(said(marking, "af_heart")).found
-    assert not check(said(speech, "cloned")).found
-    signed = said(marking, "cloned")
-    assert check(signed).found
-    (tmp_path / "signed.mp3").write_bytes(encoded(signed, "mp3"))
-    (tmp_path / "other.wav").write_bytes(encoded(said(speech, "af_heart"), "wav 44.1 kHz"))
+    assert not detect_watermark(synthesize(marking, "af_heart")).found
+    assert not detect_watermark(synthesize(speech, "cloned")).found
+    watermarked = synthesize(marking, "cloned")
+    assert detect_watermark(watermarked).found
+    (tmp_path / "watermarked.mp3").write_bytes(encoded(watermarked, "mp3"))
+    (tmp_path / "other.wav").write_bytes(encoded(synthesize(speech, "af_heart"), "wav 44.1 kHz"))
     (tmp_path / "no.wav").write_bytes(b"nonsense")
 
     def command(file: str) -> tuple[int, str]:
-        result = subprocess.run([SVC, "watermark", "check", str(tmp_path / file)], capture_output=True, text=True)
+        result = subprocess.run(
+            [SVC, "watermark", "check", str(tmp_path / file)], capture_output=True, text=True, timeout=120
+        )
         return result.returncode, result.stdout + result.stderr
 
-    assert command("signed.mp3")[0] == 0
-    assert "Watermark found" in command("signed.mp3")[1]
+    assert command("watermarked.mp3")[0] == 0
+    assert "Watermark found" in command("watermarked.mp3")[1]
     assert command("other.wav") == (3, "No watermark found.\n")
     assert command("no.wav")[0] == 1

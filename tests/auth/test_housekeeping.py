@@ -1,4 +1,4 @@
-"""Tidying up beside the requests."""
+"""Background maintenance of the keys table."""
 
 import asyncio
 
@@ -6,58 +6,58 @@ import pytest
 
 from svc.auth import housekeeping
 from svc.auth.housekeeping import Housekeeping
-from svc.auth.principal import ANYONE, Scope
-from svc.auth.secret import Kind, digest
+from svc.auth.keys import ANYONE, Kind, Scope, hash_credential
 from svc.auth.table import KeysTable
 from svc.auth.tokens import Tokens
 from svc.errors import KeysUnavailable
 from tests.auth.clock import Clock
 
 
-def test_expired_tokens_go_by_themselves(url: str, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_expired_tokens_are_deleted(url: str, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(housekeeping, "_INTERVAL", 0.01)
     monkeypatch.setattr(housekeeping, "_BATCH", 2)
 
     async def main() -> None:
         table = KeysTable(url)
         async with Housekeeping(table, clock).running():
-            made = [await table.create(clock(), kind=Kind.EPHEMERAL, scopes=[], expires_at=9) for _ in range(7)]
-            for token, _ in made:
-                while await table.find(digest(token)):
-                    pass
+            created = [await table.create(clock(), kind=Kind.EPHEMERAL, scopes=[], expires_at=9) for _ in range(7)]
+            async with asyncio.timeout(60):
+                for token, _ in created:
+                    while await table.find(hash_credential(token)):
+                        pass
 
     asyncio.run(main())
 
 
-def test_minting_removes_more_than_it_adds(url: str, clock: Clock) -> None:
+def test_minting_deletes_more_than_it_adds(url: str, clock: Clock) -> None:
     async def main() -> None:
         table = KeysTable(url)
         tokens = Tokens(table, clock)
-        first, _ = await tokens.ephemeral(ANYONE, 30)
-        second = await tokens.single_use(ANYONE)
+        first, _ = await tokens.mint_ephemeral(ANYONE, 30)
+        second = await tokens.mint_single_use(ANYONE)
         clock.now += 15 * 60
-        third, _ = await tokens.ephemeral(ANYONE, 30)
-        found = [await table.find(digest(token)) for token in (first, second, third)]
+        third, _ = await tokens.mint_ephemeral(ANYONE, 30)
+        found = [await table.find(hash_credential(token)) for token in (first, second, third)]
         assert [bool(each) for each in found] == [False, False, True]
         await table.close()
 
     asyncio.run(main())
 
 
-def test_uses_are_written_at_the_end(url: str, clock: Clock) -> None:
+def test_uses_are_written_at_shutdown(url: str, clock: Clock) -> None:
     async def main() -> None:
         table = KeysTable(url)
         _, key = await table.create(clock(), name="Ann", scopes=[Scope.FULL])
-        keeping = Housekeeping(table, clock)
-        async with keeping.running():
-            keeping.note_use(key.id)
-        assert [each.last_used_at for each in await table.keys()] == [int(clock())]
+        upkeep = Housekeeping(table, clock)
+        async with upkeep.running():
+            upkeep.note_use(key.id)
+        assert [each.last_used_at for each in await table.list_keys()] == [int(clock())]
         await table.close()
 
     asyncio.run(main())
 
 
-def test_without_a_table_there_is_nothing_to_do(clock: Clock) -> None:
+def test_runs_without_a_table(clock: Clock) -> None:
     async def main() -> None:
         async with Housekeeping(None, clock).running():
             pass
@@ -65,7 +65,7 @@ def test_without_a_table_there_is_nothing_to_do(clock: Clock) -> None:
     asyncio.run(main())
 
 
-def test_a_service_starts_while_the_database_is_down(clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
+def test_service_starts_while_the_database_is_unavailable(clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
     async def main() -> None:
         table = KeysTable("postgresql://u:hidden@127.0.0.1:1/d")
         async with Housekeeping(table, clock).running():
@@ -74,5 +74,5 @@ def test_a_service_starts_while_the_database_is_down(clock: Clock, caplog: pytes
 
     asyncio.run(main())
     assert [record.levelname for record in caplog.records] == ["ERROR"]
-    assert "the keys table does not answer" in caplog.text
+    assert "the keys table is unavailable" in caplog.text
     assert "hidden" not in caplog.text

@@ -11,9 +11,8 @@ import pytest
 from sqlalchemy import inspect, text
 
 from svc.auth import database, schema
-from svc.auth.principal import Scope
+from svc.auth.keys import Kind, Scope, hash_credential, visible_prefix
 from svc.auth.schema import KEYS, MIGRATIONS
-from svc.auth.secret import Kind, digest, visible_prefix
 from svc.auth.table import KeysTable
 from svc.errors import KeysUnavailable
 
@@ -21,7 +20,7 @@ NOW = 1_800_000_000.75
 
 
 @asynccontextmanager
-async def opened(url: str, replicas: int = 1) -> AsyncIterator[list[KeysTable]]:
+async def open_tables(url: str, replicas: int = 1) -> AsyncIterator[list[KeysTable]]:
     tables = [KeysTable(url) for _ in range(replicas)]
     try:
         yield tables
@@ -30,39 +29,39 @@ async def opened(url: str, replicas: int = 1) -> AsyncIterator[list[KeysTable]]:
             await table.close()
 
 
-def test_a_key_is_found_by_its_hash_on_every_replica(url: str) -> None:
+def test_key_is_found_by_its_hash_on_every_replica(url: str) -> None:
     async def main() -> None:
-        async with opened(url, 2) as (one, other):
+        async with open_tables(url, 2) as (one, other):
             credential, created = await one.create(NOW, name="Ann", scopes=[Scope.FULL], expires_at=1_900_000_000)
-            found = await other.find(digest(credential))
+            found = await other.find(hash_credential(credential))
             assert found == created
             assert found.scopes == {Scope.FULL}
             assert (found.name, found.kind) == ("Ann", Kind.KEY)
             assert (found.created_at, found.expires_at) == (1_800_000_000, 1_900_000_000)
             assert found.prefix == visible_prefix(credential)
-            assert await other.find(digest("unknown")) is None
+            assert await other.find(hash_credential("unknown")) is None
 
     asyncio.run(main())
 
 
-def test_the_credential_itself_is_nowhere_in_the_database(url: str) -> None:
+def test_database_does_not_contain_the_credential(url: str) -> None:
     async def main() -> None:
-        async with opened(url) as (table,):
+        async with open_tables(url) as (table,):
             credential, stored = await table.create(NOW, name="Ann", scopes=[Scope.TTS])
             secret = credential.removeprefix(stored.prefix)
             async with table._engine.connect() as connection:
                 rows = (await connection.execute(text("SELECT * FROM svc_keys"))).all()
-            assert digest(credential) in str(rows)
+            assert hash_credential(credential) in str(rows)
             assert secret not in str(rows)
             assert secret not in repr(stored)
-            assert digest(credential) not in repr(stored)
+            assert hash_credential(credential) not in repr(stored)
 
     asyncio.run(main())
 
 
-def test_replicas_that_start_at_once_migrate_once(url: str) -> None:
+def test_replicas_that_start_together_migrate_once(url: str) -> None:
     async def main() -> None:
-        async with opened(url, 8) as tables:
+        async with open_tables(url, 8) as tables:
             await asyncio.gather(*(table.open() for table in tables))
             async with tables[0]._engine.connect() as connection:
                 versions = (await connection.execute(text("SELECT version FROM svc_schema ORDER BY 1"))).scalars().all()
@@ -75,50 +74,50 @@ def test_replicas_that_start_at_once_migrate_once(url: str) -> None:
     asyncio.run(main())
 
 
-def test_a_start_waits_for_whoever_is_busy_with_the_file(tmp_path: Path) -> None:
-    """SQLite's first switch to write-ahead does not wait by itself."""
+def test_opening_waits_for_a_busy_file(tmp_path: Path) -> None:
+    """SQLite's first switch to a write-ahead log does not wait by itself."""
 
     async def main() -> None:
         with closing(sqlite3.connect(tmp_path / "keys.db", isolation_level=None)) as busy:
             busy.execute("BEGIN IMMEDIATE")
-            async with opened(f"sqlite:///{tmp_path}/keys.db") as (table,):
+            async with open_tables(f"sqlite:///{tmp_path}/keys.db") as (table,):
                 opening = asyncio.create_task(table.open())
                 await asyncio.sleep(0.3)
                 assert not opening.done()
                 busy.execute("COMMIT")
-                await opening
+                await asyncio.wait_for(opening, 60)
 
     asyncio.run(main())
 
 
-def test_a_migration_is_whole_or_not_at_all(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What fails half-way leaves nothing behind; what comes with a later release is added to what is there."""
+def test_migrations_are_atomic(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A migration that fails changes nothing; a later one is applied to existing rows."""
 
     async def main() -> None:
-        async with opened(url) as (table,):
+        async with open_tables(url) as (table,):
             credential, _ = await table.create(NOW, name="Ann", scopes=[Scope.FULL])
-        step = ("ALTER TABLE svc_keys ADD COLUMN colour VARCHAR", "UPDATE svc_keys SET colour = 'red'")
+        step = ("ALTER TABLE svc_keys ADD COLUMN shade VARCHAR", "UPDATE svc_keys SET shade = 'red'")
         monkeypatch.setattr(schema, "MIGRATIONS", (*MIGRATIONS, (*step, "this is not SQL")))
-        async with opened(url) as (table,):
+        async with open_tables(url) as (table,):
             with pytest.raises(KeysUnavailable):
                 await table.open()
         monkeypatch.setattr(schema, "MIGRATIONS", (*MIGRATIONS, step))
-        async with opened(url) as (table,):
-            assert await table.find(digest(credential))
+        async with open_tables(url) as (table,):
+            assert await table.find(hash_credential(credential))
             async with table._engine.connect() as connection:
-                assert await connection.scalar(text("SELECT colour FROM svc_keys")) == "red"
+                assert await connection.scalar(text("SELECT shade FROM svc_keys")) == "red"
         monkeypatch.undo()
-        async with opened(url) as (older,):  # the release before goes on beside it
-            assert await older.find(digest(credential))
+        async with open_tables(url) as (older,):  # the release before still works
+            assert await older.find(hash_credential(credential))
 
     asyncio.run(main())
 
 
-def test_of_twenty_at_once_one_uses_a_single_use_token(url: str) -> None:
+def test_one_of_twenty_concurrent_callers_consumes_a_token(url: str) -> None:
     async def main() -> None:
-        async with opened(url, 4) as tables:
+        async with open_tables(url, 4) as tables:
             token, _ = await tables[0].create(NOW, kind=Kind.SINGLE_USE, scopes=[Scope.TTS_WEBSOCKET])
-            results = await asyncio.gather(*(tables[n % 4].consume(digest(token), NOW) for n in range(20)))
+            results = await asyncio.gather(*(tables[n % 4].consume(hash_credential(token), NOW) for n in range(20)))
             assert sorted(results) == [False] * 19 + [True]
 
     asyncio.run(main())
@@ -126,48 +125,48 @@ def test_of_twenty_at_once_one_uses_a_single_use_token(url: str) -> None:
 
 def test_revoking_a_key_revokes_its_tokens(url: str) -> None:
     async def main() -> None:
-        async with opened(url, 2) as (one, other):
+        async with open_tables(url, 2) as (one, other):
             key, stored = await one.create(NOW, name="Ann", scopes=[Scope.FULL])
             token, _ = await one.create(NOW, kind=Kind.EPHEMERAL, scopes=[Scope.TTS], minted_by=stored.id)
             foreign, _ = await one.create(NOW, kind=Kind.EPHEMERAL, scopes=[Scope.TTS], minted_by="static-1")
             await one.revoke(stored.id, NOW)
             await one.revoke(stored.id, NOW + 50)
             for credential, revoked_at in ((key, int(NOW)), (token, int(NOW)), (foreign, None)):
-                found = await other.find(digest(credential))
+                found = await other.find(hash_credential(credential))
                 assert found is not None
                 assert found.revoked_at == revoked_at
-                assert found.live(NOW) is (revoked_at is None)
+                assert found.is_valid(NOW) is (revoked_at is None)
 
     asyncio.run(main())
 
 
 def test_keys_are_listed_without_tokens(url: str) -> None:
     async def main() -> None:
-        async with opened(url) as (table,):
+        async with open_tables(url) as (table,):
             for second, name in enumerate(("Ann", "Bob", "Cid")):
                 await table.create(NOW + second, name=name, scopes=[Scope.FULL])
             await table.create(NOW, kind=Kind.EPHEMERAL, scopes=[Scope.TTS])
-            assert [key.name for key in await table.keys()] == ["Ann", "Bob", "Cid"]
+            assert [key.name for key in await table.list_keys()] == ["Ann", "Bob", "Cid"]
 
     asyncio.run(main())
 
 
-def test_the_latest_use_counts(url: str) -> None:
+def test_latest_use_is_kept(url: str) -> None:
     async def main() -> None:
-        async with opened(url, 2) as (one, other):
+        async with open_tables(url, 2) as (one, other):
             keys = [(await one.create(NOW, name="x", scopes=[Scope.FULL]))[1].id for _ in range(2)]
             await one.note_uses({keys[0]: NOW + 10, keys[1]: NOW + 10, "gone": NOW})
             await other.note_uses({keys[0]: NOW + 5, keys[1]: NOW + 20})
             await other.note_uses({})
-            used = {key.id: key.last_used_at for key in await one.keys()}
+            used = {key.id: key.last_used_at for key in await one.list_keys()}
             assert used == {keys[0]: int(NOW) + 10, keys[1]: int(NOW) + 20}
 
     asyncio.run(main())
 
 
-def test_expired_tokens_are_deleted_in_batches_and_keys_stay(url: str) -> None:
+def test_expired_tokens_are_deleted_in_batches_and_keys_are_kept(url: str) -> None:
     async def main() -> None:
-        async with opened(url, 3) as tables:
+        async with open_tables(url, 3) as tables:
             table = tables[0]
             past, future = int(NOW) - 1, int(NOW) + 1
             old_key, _ = await table.create(NOW, name="old", scopes=[Scope.FULL], expires_at=past)
@@ -177,63 +176,65 @@ def test_expired_tokens_are_deleted_in_batches_and_keys_stay(url: str) -> None:
             assert await table.delete_expired_tokens(NOW, 2) == 2
             counts = await asyncio.gather(*(each.delete_expired_tokens(NOW, 100) for each in tables))
             assert sum(counts) == 4
-            assert await table.find(digest(old_key))
+            assert await table.find(hash_credential(old_key))
             async with table._engine.connect() as connection:
                 assert await connection.scalar(text("SELECT COUNT(*) FROM svc_keys")) == 3
 
     asyncio.run(main())
 
 
-def test_a_scope_of_a_later_release_gives_nothing(url: str) -> None:
+def test_scope_of_a_later_release_grants_nothing(url: str) -> None:
     async def main() -> None:
-        async with opened(url) as (table,):
+        async with open_tables(url) as (table,):
             credential, _ = await table.create(NOW, scopes=[Scope.TTS])
             async with table._engine.connect() as connection:
                 await connection.execute(text("UPDATE svc_keys SET scopes = 'tts everything'"))
-            found = await table.find(digest(credential))
+            found = await table.find(hash_credential(credential))
             assert found is not None
             assert found.scopes == {Scope.TTS}
 
     asyncio.run(main())
 
 
-def test_many_at_once(url: str) -> None:
+def test_many_concurrent_statements(url: str) -> None:
     async def main() -> None:
-        async with opened(url, 2) as tables:
-            made = await asyncio.gather(*(tables[n % 2].create(NOW, scopes=[Scope.TTS]) for n in range(60)))
-            found = await asyncio.gather(*(tables[n % 2].find(digest(each[0])) for n, each in enumerate(made)))
-            assert [each.id for each in found if each] == [stored.id for _, stored in made]
+        async with open_tables(url, 2) as tables:
+            created = await asyncio.gather(*(tables[n % 2].create(NOW, scopes=[Scope.TTS]) for n in range(60)))
+            found = await asyncio.gather(
+                *(tables[n % 2].find(hash_credential(each[0])) for n, each in enumerate(created))
+            )
+            assert [each.id for each in found if each] == [stored.id for _, stored in created]
 
     asyncio.run(main())
 
 
-def test_a_sqlite_file_is_for_its_owner_alone(tmp_path: Path) -> None:
+def test_sqlite_file_is_readable_by_its_owner_only(tmp_path: Path) -> None:
     KeysTable(f"sqlite:///{tmp_path}/keys.db")
     assert stat.S_IMODE((tmp_path / "keys.db").stat().st_mode) == 0o600
 
 
-def test_a_sqlite_file_that_cannot_be_is_told_at_once(tmp_path: Path) -> None:
+def test_sqlite_file_in_a_missing_folder_is_an_error_at_once(tmp_path: Path) -> None:
     with pytest.raises(OSError, match=r"cannot be opened: .*missing/keys\.db: No such file or directory"):
         KeysTable(f"sqlite:///{tmp_path}/missing/keys.db")
 
 
-def test_a_file_that_is_no_database(tmp_path: Path) -> None:
+def test_file_that_is_no_database(tmp_path: Path) -> None:
     (tmp_path / "keys.db").write_bytes(b"Dear diary, " * 1000)
 
     async def main() -> None:
-        async with opened(f"sqlite:///{tmp_path}/keys.db") as (table,):
+        async with open_tables(f"sqlite:///{tmp_path}/keys.db") as (table,):
             with pytest.raises(KeysUnavailable) as error:
-                await table.find(digest("x"))
+                await table.find(hash_credential("x"))
             assert error.value.reason == "file is not a database"
 
     asyncio.run(main())
 
 
-def test_a_database_that_another_program_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_database_that_another_program_has_locked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(database, "_TIMEOUT", 0.05)
 
     async def main() -> None:
-        async with opened(f"sqlite:///{tmp_path}/keys.db") as (table,):
+        async with open_tables(f"sqlite:///{tmp_path}/keys.db") as (table,):
             await table.open()
             other = sqlite3.connect(tmp_path / "keys.db")
             other.execute("BEGIN IMMEDIATE")
@@ -248,18 +249,18 @@ def test_a_database_that_another_program_holds(tmp_path: Path, monkeypatch: pyte
 
 
 @pytest.mark.parametrize(
-    ("address", "reason"),
+    ("url", "reason"),
     [
         ("postgresql://u:hidden@127.0.0.1:1/d", "Connect call failed"),
-        ("postgresql://u:hid/den@127.0.0.1/d", "address cannot be read"),
-        ("postgresql://u:hidden@127.0.0.1:hidden/d", "address cannot be read"),
+        ("postgresql://u:hid/den@127.0.0.1/d", "URL cannot be parsed"),
+        ("postgresql://u:hidden@127.0.0.1:hidden/d", "URL cannot be parsed"),
     ],
 )
-def test_a_server_that_is_not_there(address: str, reason: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_unreachable_server(url: str, reason: str, caplog: pytest.LogCaptureFixture) -> None:
     async def main() -> None:
-        async with opened(address) as (table,):
+        async with open_tables(url) as (table,):
             with pytest.raises(KeysUnavailable) as error:
-                await table.find(digest("x"))
+                await table.find(hash_credential("x"))
             assert reason in error.value.reason
             assert "hid" not in error.value.reason + str(error.value) + repr(error.value)
 
@@ -267,9 +268,9 @@ def test_a_server_that_is_not_there(address: str, reason: str, caplog: pytest.Lo
     assert "hid" not in caplog.text
 
 
-def test_a_postgres_database_that_does_not_exist(postgres_url: str) -> None:
+def test_missing_postgresql_database(postgres_url: str) -> None:
     async def main() -> None:
-        async with opened(postgres_url.replace("test_", "no_test_")) as (table,):
+        async with open_tables(postgres_url.replace("test_", "no_test_")) as (table,):
             with pytest.raises(KeysUnavailable) as error:
                 await table.open()
             assert "does not exist" in error.value.reason

@@ -1,4 +1,4 @@
-"""The judge of credentials, with two replicas on one database."""
+"""Verification of credentials, with two replicas on one database."""
 
 import asyncio
 import logging
@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from svc.auth.housekeeping import Housekeeping
-from svc.auth.principal import ANYONE, Scope
-from svc.auth.secret import Kind, generate
-from svc.auth.static_keys import StaticKeys
+from svc.auth.keys import ANYONE, Kind, Scope, StaticKeys, generate_credential
 from svc.auth.table import KeysTable
 from svc.auth.tokens import Tokens
-from svc.auth.verifier import Verifier
+from svc.auth.verifier import Verifier, warn_if_exposed
 from svc.errors import InsufficientScope, InvalidApiKey, KeysUnavailable, MissingApiKey, NotSupported
 from tests.auth.clock import Clock
 
@@ -33,13 +31,13 @@ class Replica:
 
 @asynccontextmanager
 async def replicas(url: str, clock: Clock, grace_seconds: float = 0) -> AsyncIterator[tuple[Replica, Replica]]:
-    def replica() -> Replica:
+    def create_replica() -> Replica:
         table = KeysTable(url)
         housekeeping = Housekeeping(table, clock)
-        verifier = _verifier(clock, ["static"], table, grace_seconds, housekeeping)
+        verifier = create_verifier(clock, ["static"], table, grace_seconds, housekeeping)
         return Replica(table, verifier, Tokens(table, clock), housekeeping)
 
-    one, other = replica(), replica()
+    one, other = create_replica(), create_replica()
     try:
         yield one, other
     finally:
@@ -47,7 +45,7 @@ async def replicas(url: str, clock: Clock, grace_seconds: float = 0) -> AsyncIte
         await other.table.close()
 
 
-def _verifier(
+def create_verifier(
     clock: Clock,
     static: list[str],
     table: KeysTable | None = None,
@@ -62,9 +60,9 @@ def _verifier(
 
 def test_open_without_keys(clock: Clock) -> None:
     async def main() -> None:
-        verifier = _verifier(clock, [])
+        verifier = create_verifier(clock, [])
         assert verifier.open
-        for credential in (None, "", "whatever", generate(Kind.SINGLE_USE)):
+        for credential in (None, "", "whatever", generate_credential(Kind.SINGLE_USE)):
             assert await verifier.verify(credential) is ANYONE
             assert await verifier.admit(credential) is ANYONE
         await verifier.recheck(ANYONE)
@@ -74,7 +72,7 @@ def test_open_without_keys(clock: Clock) -> None:
 
 def test_static_keys(clock: Clock) -> None:
     async def main() -> None:
-        verifier = _verifier(clock, ["one", "two"])
+        verifier = create_verifier(clock, ["one", "two"])
         assert not verifier.open
         principal = await verifier.verify("two")
         assert principal.may()
@@ -83,23 +81,23 @@ def test_static_keys(clock: Clock) -> None:
         for nothing in (None, ""):
             with pytest.raises(MissingApiKey):
                 await verifier.verify(nothing)
-        for wrong in ("three", generate(Kind.KEY), "\ud800", "one" * 10_000):
+        for wrong in ("three", generate_credential(Kind.KEY), "\ud800", "one" * 10_000):
             with pytest.raises(InvalidApiKey):
                 await verifier.verify(wrong)
         with pytest.raises(NotSupported):
-            await Tokens(None, clock).ephemeral(principal, 60)
+            await Tokens(None, clock).mint_ephemeral(principal, 60)
 
     asyncio.run(main())
 
 
-def test_a_table_alone_means_that_keys_are_needed(url: str, clock: Clock) -> None:
+def test_with_a_table_keys_are_needed(url: str, clock: Clock) -> None:
     async def main() -> None:
         table = KeysTable(url)
-        verifier = _verifier(clock, [], table)
+        verifier = create_verifier(clock, [], table)
         assert not verifier.open
         with pytest.raises(MissingApiKey):
             await verifier.verify(None)
-        for wrong in ("anything", generate(Kind.KEY), generate(Kind.EPHEMERAL)):
+        for wrong in ("anything", generate_credential(Kind.KEY), generate_credential(Kind.EPHEMERAL)):
             with pytest.raises(InvalidApiKey):
                 await verifier.verify(wrong)
         await table.close()
@@ -107,25 +105,25 @@ def test_a_table_alone_means_that_keys_are_needed(url: str, clock: Clock) -> Non
     asyncio.run(main())
 
 
-def test_what_cannot_be_a_key_does_not_reach_the_database(clock: Clock) -> None:
+def test_malformed_key_does_not_reach_the_database(clock: Clock) -> None:
     async def main() -> None:
         table = KeysTable("postgresql://nobody@127.0.0.1:1/nowhere")
-        verifier = _verifier(clock, ["static"], table)
+        verifier = create_verifier(clock, ["static"], table)
         with pytest.raises(InvalidApiKey):
             await verifier.verify("guess")
         with pytest.raises(KeysUnavailable):
-            await verifier.verify(generate(Kind.KEY))
+            await verifier.verify(generate_credential(Kind.KEY))
         assert await verifier.verify("static")
         await table.close()
 
     asyncio.run(main())
 
 
-def test_revoking_reaches_every_replica_within_the_documented_seconds(url: str, clock: Clock) -> None:
+def test_revoking_reaches_every_replica_within_the_cache_time(url: str, clock: Clock) -> None:
     async def main() -> None:
         async with replicas(url, clock) as (one, other):
             credential, stored = await one.table.create(clock(), name="Ann", scopes=[Scope.FULL])
-            token, _ = await one.tokens.ephemeral(await one.verifier.verify(credential), 300)
+            token, _ = await one.tokens.mint_ephemeral(await one.verifier.verify(credential), 300)
             for each in (credential, token):
                 assert (await other.verifier.verify(each)).key_id == stored.id
             await one.table.revoke(stored.id, clock())
@@ -138,11 +136,11 @@ def test_revoking_reaches_every_replica_within_the_documented_seconds(url: str, 
     asyncio.run(main())
 
 
-def test_expiry_is_the_very_second_and_no_cache_prolongs_it(url: str, clock: Clock) -> None:
+def test_expiry_is_exact_and_not_prolonged_by_the_cache(url: str, clock: Clock) -> None:
     async def main() -> None:
         async with replicas(url, clock) as (one, other):
             clock.now = 1_800_000_000.9
-            token, expires_at = await one.tokens.ephemeral(await one.verifier.verify("static"), 30)
+            token, expires_at = await one.tokens.mint_ephemeral(await one.verifier.verify("static"), 30)
             assert expires_at == 1_800_000_030
             clock.now = expires_at - 0.001
             principal = await other.verifier.verify(token)
@@ -158,29 +156,29 @@ def test_expiry_is_the_very_second_and_no_cache_prolongs_it(url: str, clock: Clo
     asyncio.run(main())
 
 
-def test_a_token_does_not_outlive_its_key(url: str, clock: Clock) -> None:
+def test_token_does_not_outlive_its_key(url: str, clock: Clock) -> None:
     async def main() -> None:
         async with replicas(url, clock) as (one, _):
             ends = int(clock()) + 60
             credential, stored = await one.table.create(clock(), name="Ann", scopes=[Scope.FULL], expires_at=ends)
-            token, expires_at = await one.tokens.ephemeral(await one.verifier.verify(credential), 600)
+            token, expires_at = await one.tokens.mint_ephemeral(await one.verifier.verify(credential), 600)
             assert expires_at == ends
             assert (await one.verifier.verify(token)).key_id == stored.id
 
     asyncio.run(main())
 
 
-def test_a_single_use_token_opens_one_socket(url: str, clock: Clock) -> None:
+def test_single_use_token_opens_one_socket(url: str, clock: Clock) -> None:
     async def main() -> None:
         async with replicas(url, clock) as (one, other):
-            token = await one.tokens.single_use(await one.verifier.verify("static"))
+            token = await one.tokens.mint_single_use(await one.verifier.verify("static"))
             assert not (await one.verifier.verify(token)).may(Scope.TTS)
             attempts = await asyncio.gather(
                 *((one, other)[n % 2].verifier.admit(token) for n in range(20)), return_exceptions=True
             )
             (admitted,) = [each for each in attempts if not isinstance(each, BaseException)]
             assert sum(isinstance(each, InvalidApiKey) for each in attempts) == 19
-            await one.verifier.recheck(admitted)  # the socket that is open stays open
+            await one.verifier.recheck(admitted)  # the open socket stays open
             clock.now += 15 * 60
             with pytest.raises(InvalidApiKey):
                 await one.verifier.recheck(admitted)
@@ -188,10 +186,10 @@ def test_a_single_use_token_opens_one_socket(url: str, clock: Clock) -> None:
     asyncio.run(main())
 
 
-def test_a_single_use_token_expires(url: str, clock: Clock) -> None:
+def test_single_use_token_expires(url: str, clock: Clock) -> None:
     async def main() -> None:
         async with replicas(url, clock) as (one, other):
-            token = await one.tokens.single_use(await one.verifier.verify("static"))
+            token = await one.tokens.mint_single_use(await one.verifier.verify("static"))
             clock.now += 15 * 60
             with pytest.raises(InvalidApiKey):
                 await other.verifier.admit(token)
@@ -199,11 +197,11 @@ def test_a_single_use_token_expires(url: str, clock: Clock) -> None:
     asyncio.run(main())
 
 
-def test_who_may_open_a_socket(url: str, clock: Clock) -> None:
+def test_scopes_that_open_a_socket(url: str, clock: Clock) -> None:
     async def main() -> None:
         async with replicas(url, clock) as (one, _):
             full = await one.verifier.verify("static")
-            token, _ = await one.tokens.ephemeral(full, 60)
+            token, _ = await one.tokens.mint_ephemeral(full, 60)
             assert await one.verifier.admit("static") == full
             for _ in range(2):
                 assert (await one.verifier.admit(token)).scopes == {Scope.TTS}
@@ -214,24 +212,24 @@ def test_who_may_open_a_socket(url: str, clock: Clock) -> None:
     asyncio.run(main())
 
 
-def test_the_last_use_is_written_once_a_minute_and_not_by_the_request(url: str, clock: Clock) -> None:
+def test_last_use_is_written_by_housekeeping_and_not_by_the_request(url: str, clock: Clock) -> None:
     async def main() -> None:
         async with replicas(url, clock) as (one, _):
             credential, _ = await one.table.create(clock(), name="Ann", scopes=[Scope.FULL])
             for _ in range(100):
                 await one.verifier.verify(credential)
                 clock.now += 0.5
-            (key,) = await one.table.keys()
+            (key,) = await one.table.list_keys()
             assert key.last_used_at is None
             await one.housekeeping.tidy()
-            (key,) = await one.table.keys()
+            (key,) = await one.table.list_keys()
             assert key.last_used_at == int(clock.now - 0.5)
 
     asyncio.run(main())
 
 
 @pytest.mark.parametrize("grace_seconds", [0, 60])
-def test_the_database_dies_and_comes_back(
+def test_database_outage(
     postgres: "PostgresServer", postgres_url: str, clock: Clock, grace_seconds: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "svc")
@@ -247,7 +245,7 @@ def test_the_database_dies_and_comes_back(
                 clock.now += 5
                 for replica in (one, other):
                     assert await replica.verifier.verify("static")
-                    for unknown in (unused, generate(Kind.KEY)):
+                    for unknown in (unused, generate_credential(Kind.KEY)):
                         with pytest.raises(KeysUnavailable):
                             await replica.verifier.verify(unknown)
                     with pytest.raises(MissingApiKey):
@@ -258,8 +256,8 @@ def test_the_database_dies_and_comes_back(
                         with pytest.raises(KeysUnavailable):
                             await replica.verifier.verify(used)
                 with pytest.raises(KeysUnavailable):
-                    await one.tokens.ephemeral(await one.verifier.verify("static"), 60)
-                await one.housekeeping.tidy()  # has nothing to say about it
+                    await one.tokens.mint_ephemeral(await one.verifier.verify("static"), 60)
+                await one.housekeeping.tidy()  # does not raise
                 clock.now += 60
                 with pytest.raises(KeysUnavailable):
                     await one.verifier.verify(used)
@@ -269,14 +267,14 @@ def test_the_database_dies_and_comes_back(
                 for credential in (used, unused):
                     assert await replica.verifier.verify(credential)
             await one.housekeeping.tidy()
-            assert all(key.last_used_at == int(clock.now) for key in await one.table.keys())
+            assert all(key.last_used_at == int(clock.now) for key in await one.table.list_keys())
 
     asyncio.run(main())
     assert [record.levelname for record in caplog.records].count("ERROR") == 2, "once for each replica"
-    assert "the keys table answers" in caplog.messages[-1]
+    assert "the keys table is available" in caplog.messages[-1]
 
 
-def test_nothing_secret_is_shown(url: str, clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
+def test_no_secret_in_repr_errors_or_logs(url: str, clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG, "svc")
     shown: list[object] = []
 
@@ -284,8 +282,8 @@ def test_nothing_secret_is_shown(url: str, clock: Clock, caplog: pytest.LogCaptu
         async with replicas(url, clock) as (one, _):
             credential, stored = await one.table.create(clock(), name="Ann", scopes=[Scope.FULL])
             principal = await one.verifier.verify(credential)
-            token, _ = await one.tokens.ephemeral(principal, 60)
-            wrong = generate(Kind.KEY)
+            token, _ = await one.tokens.mint_ephemeral(principal, 60)
+            wrong = generate_credential(Kind.KEY)
             shown.extend([stored, principal, one.verifier, one.table, one.tokens, await one.verifier.verify(token)])
             with pytest.raises(InvalidApiKey) as error:
                 await one.verifier.verify(wrong)
@@ -298,3 +296,20 @@ def test_nothing_secret_is_shown(url: str, clock: Clock, caplog: pytest.LogCaptu
                 assert secret not in caplog.text
 
     asyncio.run(main())
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.7", "example.org", ""])
+def test_open_service_that_others_can_reach_logs_a_warning(host: str, caplog: pytest.LogCaptureFixture) -> None:
+    warn_if_exposed(host, is_open=True)
+    assert "this service is OPEN" in caplog.text
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.1.2.3", "::1", "localhost"])
+def test_no_warning_on_loopback(host: str, caplog: pytest.LogCaptureFixture) -> None:
+    warn_if_exposed(host, is_open=True)
+    assert not caplog.text
+
+
+def test_no_warning_with_keys(caplog: pytest.LogCaptureFixture) -> None:
+    warn_if_exposed("0.0.0.0", is_open=False)
+    assert not caplog.text

@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, Request, expect
 
-from svc.auth.principal import Scope
-from svc.auth.stored_key import StoredKey
+from svc.auth.keys import Scope, StoredKey
 from svc.auth.table import KeysTable
 from tests.browser.conftest import AUDIBLE, TIMEOUT, OpenPage, Serve, wait_until
 

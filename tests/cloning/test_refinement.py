@@ -14,6 +14,7 @@ import pytest
 
 from svc import atomic_files
 from svc.audio import decode, equalizer
+from svc.audio.containers import encode_flac
 from svc.cloning import refinement
 from svc.cloning.refinement import RefinementQueue, RefinementWorker, is_clearly_better
 from svc.cloning.speaker_encoder import SpeakerEmbedding
@@ -32,7 +33,7 @@ from svc.voices.store import VoiceStore
 from tests.cloning.fakes import PERSON_OFFSET, StyleEchoEngine, StyleEncoder, load_style_encoder
 from tests.voices.examples import make_voice
 
-RECORDING = decode.to_flac(np.zeros(3 * decode.RATE, dtype=np.float32))
+RECORDING = encode_flac(np.zeros(3 * decode.RATE, dtype=np.float32), decode.RATE)
 VOICES = VoiceCatalogue(load_built_in_voices())
 TIMEOUT = 120.0
 

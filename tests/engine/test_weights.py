@@ -1,4 +1,4 @@
-"""Weights come from where they should, are checked, and say what is wrong."""
+"""Where weights come from, how they are verified, and the errors when that fails."""
 
 import hashlib
 import threading
@@ -16,20 +16,23 @@ CONTENT = bytes(range(256)) * 4000
 
 
 class _Hub(BaseHTTPRequestHandler):
-    """Serves CONTENT with ranges; breaks off after `cut` bytes when that is set."""
+    """Serves CONTENT with ranges; ends the connection after `limit` bytes if that is set."""
 
-    cut: int | None = None
+    limit: int | None = None
     ranges: list[str | None]
 
     def do_GET(self) -> None:
-        wanted = self.headers.get("Range")
-        type(self).ranges.append(wanted)
-        start = int(wanted.removeprefix("bytes=").rstrip("-")) if wanted else 0
-        self.send_response(206 if wanted else 200)
+        requested = self.headers.get("Range")
+        type(self).ranges.append(requested)
+        start = int(requested.removeprefix("bytes=").rstrip("-")) if requested else 0
+        if start >= len(CONTENT):
+            self.send_error(416)
+            return
+        self.send_response(206 if requested else 200)
         self.send_header("Content-Length", str(len(CONTENT) - start))
         self.end_headers()
         body = CONTENT[start:]
-        self.wfile.write(body if self.cut is None else body[: self.cut])
+        self.wfile.write(body if self.limit is None else body[: self.limit])
 
     def log_message(self, *_: object) -> None:
         pass
@@ -56,7 +59,7 @@ def test_installed_weights_are_found(tmp_path: Path) -> None:
     assert hashlib.sha256(content).hexdigest() == weights.INT8.sha256
 
 
-def test_model_dir_without_the_file_says_what_to_do(tmp_path: Path) -> None:
+def test_model_dir_without_the_file_is_an_error_with_a_remedy(tmp_path: Path) -> None:
     with pytest.raises(EngineUnavailable, match=r"SVC_MODEL_DIR.*kokoro-v1\.0\.int8\.onnx.*unset"):
         weights.load(tmp_path, "http://127.0.0.1:1", tmp_path)
 
@@ -76,15 +79,21 @@ def test_download(hub: tuple[str, type[_Hub]], file: PublishedFile, tmp_path: Pa
 
 
 def test_interrupted_download_is_continued(hub: tuple[str, type[_Hub]], file: PublishedFile, tmp_path: Path) -> None:
-    address, handler = hub
-    handler.cut = 300_000
-    with pytest.raises(EngineUnavailable, match="kept"):
-        weights.download(file, address, tmp_path / file.name)
+    url, handler = hub
+    handler.limit = 300_000
+    with pytest.raises(EngineUnavailable, match="continues"):
+        weights.download(file, url, tmp_path / file.name)
     assert not (tmp_path / file.name).exists()
-    handler.cut = None
-    weights.download(file, address, tmp_path / file.name)
+    handler.limit = None
+    weights.download(file, url, tmp_path / file.name)
     assert (tmp_path / file.name).read_bytes() == CONTENT
     assert handler.ranges == [None, "bytes=300000-"]
+
+
+def test_complete_partial_download_is_used(hub: tuple[str, type[_Hub]], file: PublishedFile, tmp_path: Path) -> None:
+    (tmp_path / "model.partial").write_bytes(CONTENT)
+    weights.download(file, hub[0], tmp_path / file.name)
+    assert (tmp_path / file.name).read_bytes() == CONTENT
 
 
 def test_damaged_download_is_not_kept(hub: tuple[str, type[_Hub]], tmp_path: Path) -> None:
@@ -94,6 +103,6 @@ def test_damaged_download_is_not_kept(hub: tuple[str, type[_Hub]], tmp_path: Pat
     assert list(tmp_path.iterdir()) == []
 
 
-def test_unreachable_hub_says_what_to_do(file: PublishedFile, tmp_path: Path) -> None:
+def test_unreachable_hub_is_an_error_with_a_remedy(file: PublishedFile, tmp_path: Path) -> None:
     with pytest.raises(EngineUnavailable, match=r"127\.0\.0\.1:1/some/model\.onnx.*SVC_MODEL_DIR"):
         weights.download(file, "http://127.0.0.1:1", tmp_path / file.name)

@@ -1,45 +1,57 @@
+"""Where utterances are split into windows."""
+
 import itertools
 
 import numpy as np
 
-from svc.engine.windows import between_pauses
+from svc.engine.windows import split_at_pauses, split_at_words
 
 
-def _cut(phonemes: str, frames: dict[str, int]) -> list[str]:
+def split(phonemes: str, frames: dict[str, int]) -> list[str]:
     durations = [frames.get(symbol, 10) for symbol in phonemes]
     starts = np.concatenate([[0], np.cumsum(durations)])
-    return [phonemes[window.first : window.last] for window in between_pauses(phonemes, starts)]
+    return [phonemes[window.first : window.last] for window in split_at_pauses(phonemes, starts)]
 
 
-def test_cut_at_pauses_only() -> None:
-    assert _cut("abcdef, ghijklmnop", {",": 20}) == ["abcdef,", " ghijklmnop"]
-    assert _cut("abcdef ghijklmnop", {}) == ["abcdef ghijklmnop"]
+def test_split_at_pauses_only() -> None:
+    assert split("abcdef, ghijklmnop", {",": 20}) == ["abcdef,", " ghijklmnop"]
+    assert split("abcdef ghijklmnop", {}) == ["abcdef ghijklmnop"]
 
 
-def test_a_mark_without_a_pause_is_no_place_to_cut() -> None:
-    assert _cut("abcdef, ghijklmnop", {",": 2}) == ["abcdef, ghijklmnop"]
+def test_no_split_at_a_mark_without_a_pause() -> None:
+    assert split("abcdef, ghijklmnop", {",": 2}) == ["abcdef, ghijklmnop"]
 
 
-def test_first_part_is_short_and_later_ones_longer() -> None:
-    assert _cut("abcdef, ghijkl, mnopqr, stuvwxyz", {",": 20}) == ["abcdef,", " ghijkl, mnopqr, stuvwxyz"]
+def test_first_window_is_short_and_later_ones_longer() -> None:
+    assert split("abcdef, ghijkl, mnopqr, stuvwxyz", {",": 20}) == ["abcdef,", " ghijkl, mnopqr, stuvwxyz"]
 
 
 def test_windows_cover_everything_once() -> None:
     phonemes = "one, two and more; three? four! five " * 5
     durations = [15 if symbol in ",;?!" else 4 for symbol in phonemes]
     starts = np.concatenate([[0], np.cumsum(durations)]) + 7
-    found = list(between_pauses(phonemes, starts))
-    assert found[0].start == 7
-    assert found[-1].end == starts[-1]
-    assert all(left.end == right.start and left.last == right.first for left, right in itertools.pairwise(found))
+    windows = list(split_at_pauses(phonemes, starts))
+    assert windows[0].start == 7
+    assert windows[-1].end == starts[-1]
+    assert all(left.end == right.start and left.last == right.first for left, right in itertools.pairwise(windows))
 
 
-def test_without_a_pause_it_is_cut_between_words() -> None:
-    text = "word " * 100
-    parts = _cut(text, {})
-    assert "".join(parts) == text
+def test_without_a_pause_it_splits_between_words() -> None:
+    phonemes = "word " * 100
+    parts = split(phonemes, {})
+    assert "".join(parts) == phonemes
     assert all(len(part) * 10 <= 660 and part.endswith(" ") for part in parts)
 
 
-def test_an_endless_word_is_left_whole() -> None:
-    assert _cut("a" * 300, {}) == ["a" * 300]
+def test_a_word_of_any_length_is_not_split() -> None:
+    assert split("a" * 300, {}) == ["a" * 300]
+
+
+def test_split_at_words_makes_windows_that_grow() -> None:
+    phonemes = "word " * 60
+    starts = np.arange(len(phonemes) + 1) * 8
+    windows = list(split_at_words(phonemes, starts))
+    assert windows[0].end - windows[0].start < 100
+    assert all(phonemes[window.last - 1] == " " for window in windows)
+    assert "".join(phonemes[window.first : window.last] for window in windows) == phonemes
+    assert max(window.end - window.start for window in windows) <= 400

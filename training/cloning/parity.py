@@ -27,7 +27,7 @@ from cloning.speech import Speech, unpack
 
 try:
     import soxr
-    from svc.engine.acoustic_model import SAMPLES_A_FRAME
+    from svc.engine.acoustic_model import SAMPLES_PER_FRAME
     from svc.engine.protocol import Utterance
     from svc.engine.turbo import TurboEngine
     from svc.text.g2p.vocabulary import SYMBOLS
@@ -89,7 +89,7 @@ def compare(speech: Speech, engine: TurboEngine, ids: list[int], voice: Voice) -
         (spoken.f0[0].numpy(), spoken.wave),
         (score.pitch[0], torch.from_numpy(soxr.resample(sound, engine.sample_rate, RATE))[None]),
     ):
-        rows += [len(curve) * SAMPLES_A_FRAME / engine.sample_rate, median(curve), float(pitch(wave)[0, 0].exp())]
+        rows += [len(curve) * SAMPLES_PER_FRAME / engine.sample_rate, median(curve), float(pitch(wave)[0, 0].exp())]
     return rows
 
 

@@ -9,7 +9,7 @@ from starlette.types import ASGIApp, Receive, Send
 from starlette.types import Scope as Connection
 
 from svc.api.errors import render_error
-from svc.auth.principal import Principal, Scope
+from svc.auth.keys import Principal, Scope
 from svc.auth.verifier import Verifier
 from svc.errors import InsufficientScope, SvcError
 

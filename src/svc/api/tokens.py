@@ -4,7 +4,7 @@ from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Field
 
 from svc.api.authentication import get_principal
-from svc.auth.principal import Scope
+from svc.auth.keys import Scope
 from svc.auth.tokens import Tokens
 from svc.errors import UnknownTokenType
 
@@ -41,7 +41,7 @@ def router(tokens: Tokens) -> APIRouter:
     ) -> EphemeralToken:
         """Makes a token that may speak and see the voices, for a browser. Needs a full API key."""
         seconds = (body or EphemeralTokenBody()).clamp_seconds()
-        token, expires_at = await tokens.ephemeral(get_principal(request), seconds)
+        token, expires_at = await tokens.mint_ephemeral(get_principal(request), seconds)
         response.headers["cache-control"] = "no-store"
         return EphemeralToken(token=token, expires_at=expires_at, scope=Scope.TTS)
 
@@ -50,7 +50,7 @@ def router(tokens: Tokens) -> APIRouter:
         """Makes a token that opens one realtime socket within 15 minutes. Needs a full API key."""
         if token_type != Scope.TTS_WEBSOCKET:
             raise UnknownTokenType([Scope.TTS_WEBSOCKET])
-        token = await tokens.single_use(get_principal(request))
+        token = await tokens.mint_single_use(get_principal(request))
         response.headers["cache-control"] = "no-store"
         return SingleUseToken(token=token)
 

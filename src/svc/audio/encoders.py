@@ -1,23 +1,15 @@
-"""From the engine's float samples to the bytes that the caller asked for, chunk by chunk."""
+"""Encoding the engine's float samples into an output format, chunk by chunk."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Self
+from collections.abc import Callable
+from typing import Self
 
 import numpy as np
 
-from svc.audio.formats import Codec
-from svc.audio.g711 import G711Writer
-from svc.audio.mp3 import Mp3Writer
-from svc.audio.ogg_opus import OggOpusWriter
-from svc.audio.pcm import PcmWriter, WavWriter, to_int16
-from svc.audio.resampler import Resampler
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from svc.audio.formats import OutputFormat
-    from svc.audio.writer import Float32, Writer
+from svc.audio.containers import G711Writer, Mp3Writer, OggOpusWriter
+from svc.audio.formats import Codec, OutputFormat
+from svc.audio.pcm import PcmWriter, WavWriter, Writer, to_int16
+from svc.audio.resample import Resampler
+from svc.engine.protocol import Samples
 
 WRITERS: dict[Codec, Callable[[OutputFormat], Writer]] = {
     Codec.MP3: Mp3Writer,
@@ -29,38 +21,32 @@ WRITERS: dict[Codec, Callable[[OutputFormat], Writer]] = {
 }
 
 
-def create(output_format: OutputFormat, source_rate: int) -> Encoder:
-    """An encoder for mono float samples at `source_rate`."""
-    writer = WRITERS[output_format.codec](output_format)
-    return Encoder(Resampler(source_rate, output_format.sample_rate), writer)
-
-
 class Encoder:
     """Resamples, rounds to int16 once, and writes: `encode` each chunk, then `flush`.
 
-    The bytes joined are a playable stream. A caller who has the whole clip in hand lets `seal` complete it:
-    only then is the length known that WAV and MP3 headers tell.
+    The concatenated bytes are a playable stream. For a whole clip, `seal` puts the exact length into WAV and MP3
+    headers.
     """
 
     def __init__(self, resampler: Resampler, writer: Writer) -> None:
         self._stages: tuple[Resampler, Writer] | None = (resampler, writer)
         self._header = writer.header()
 
-    def encode(self, samples: Float32) -> bytes:
-        """All bytes that these samples complete; often none for a short chunk."""
+    def encode(self, samples: Samples) -> bytes:
+        """The bytes that these samples complete; often none for a short chunk."""
         return self._encode(samples, last=False)
 
     def flush(self) -> bytes:
-        """Everything still held back. Nothing can be encoded afterwards."""
+        """The bytes still held back. Nothing can be encoded afterwards."""
         return self._encode(np.empty(0, dtype=np.float32), last=True)
 
     def seal(self, clip: bytes) -> bytes:
-        """The joined output of `encode` and `flush` as a finished file, exact in its length."""
-        _, writer = self._open_stages()
+        """The concatenated output of `encode` and `flush` as a finished file of exact length."""
+        _, writer = self._require_open()
         return writer.seal(clip)
 
     def close(self) -> None:
-        """Frees the native codec and resampler at once, also when the speech was abandoned half-way."""
+        """Frees the native codec and resampler at once, also in the middle of a stream."""
         self._stages = None
 
     def __enter__(self) -> Self:
@@ -69,17 +55,23 @@ class Encoder:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _encode(self, samples: Float32, *, last: bool) -> bytes:
-        resampler, writer = self._open_stages()
+    def _encode(self, samples: Samples, *, last: bool) -> bytes:
+        resampler, writer = self._require_open()
         audio = writer.write(to_int16(resampler.feed(np.ascontiguousarray(samples, dtype=np.float32), last=last)))
         if last:
             audio += writer.finish()
-        # The header travels with the first sound: a stream that fails before it has then sent nothing yet.
+        # The header goes out with the first audio: a stream that fails before that has sent nothing yet.
         if audio or last:
             audio, self._header = self._header + audio, b""
         return audio
 
-    def _open_stages(self) -> tuple[Resampler, Writer]:
+    def _require_open(self) -> tuple[Resampler, Writer]:
         if self._stages is None:
             raise ValueError("the encoder is closed")
         return self._stages
+
+
+def create(output_format: OutputFormat, source_rate: int) -> Encoder:
+    """An encoder for mono float samples at `source_rate`."""
+    writer = WRITERS[output_format.codec](output_format)
+    return Encoder(Resampler(source_rate, output_format.sample_rate), writer)

@@ -1,4 +1,4 @@
-"""Every `output_format` that a caller may ask for."""
+"""The output formats."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -9,7 +9,7 @@ DEFAULT = "mp3_44100_128"
 
 
 class Codec(StrEnum):
-    """How samples become bytes; the value is the first word of the format's name."""
+    """How samples are encoded; the value is the first part of the format's name."""
 
     MP3 = "mp3"
     PCM = "pcm"
@@ -31,7 +31,7 @@ CONTENT_TYPES = {
 
 @dataclass(frozen=True, slots=True)
 class OutputFormat:
-    """One value of `output_format`: always mono; `bit_rate` is in bit/s, None where nothing is compressed."""
+    """A value of `output_format`. Always mono; `bit_rate` is in bit/s, None without compression."""
 
     name: str
     codec: Codec
@@ -40,7 +40,7 @@ class OutputFormat:
 
     @property
     def content_type(self) -> str:
-        """The media type of the bytes; clients check that it begins with `audio/`."""
+        """The media type; clients check that it begins with `audio/`."""
         return CONTENT_TYPES[self.codec]
 
 
@@ -81,7 +81,7 @@ OUTPUT_FORMATS: dict[str, OutputFormat] = {
 
 
 def find(name: str) -> OutputFormat:
-    """The format of that name, exactly as clients spell it."""
+    """The format of that exact name; raises `InvalidOutputFormat`."""
     try:
         return OUTPUT_FORMATS[name]
     except KeyError:

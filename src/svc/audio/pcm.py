@@ -1,36 +1,55 @@
-"""Plain 16-bit samples, bare or in a WAV file."""
-
-from __future__ import annotations
+"""16-bit samples, raw or in a WAV file, and the interface of all writers."""
 
 import struct
-from typing import TYPE_CHECKING
+from abc import ABC, abstractmethod
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from svc.audio.writer import Writer
+from svc.audio.formats import OutputFormat
+from svc.engine.protocol import Samples
 
-if TYPE_CHECKING:
-    from svc.audio.formats import OutputFormat
-    from svc.audio.writer import Float32, Int16
+Int16: TypeAlias = NDArray[np.int16]
 
 FULL_SCALE = 32_768
 BYTES_PER_SAMPLE = 2
 WAV_HEADER = struct.Struct("<4sI 4s 4sIHHIIHH 4sI")
-UNKNOWN_LENGTH = 0xFFFFFFFF  # what players take for "until the end of the stream"
-LARGEST_LENGTH = UNKNOWN_LENGTH - WAV_HEADER.size
+UNKNOWN_LENGTH = 0xFFFFFFFF  # players read such a file to the end of the stream
+MAX_LENGTH = UNKNOWN_LENGTH - WAV_HEADER.size
 
 
-def to_int16(samples: Float32) -> Int16:
-    """Rounds to the nearest step, and clips what is louder than full scale instead of letting it wrap.
+def to_int16(samples: Samples) -> Int16:
+    """Rounds to the nearest step and clips at full scale.
 
-    No dither: its noise would be louder than the rounding error, which speech at this depth hides anyway.
+    Without dither: its noise would be louder than the rounding error, which speech masks.
     """
-    steps: Float32 = np.rint(samples * np.float32(FULL_SCALE))
+    steps: Samples = np.rint(samples * np.float32(FULL_SCALE))
     return np.clip(steps, -FULL_SCALE, FULL_SCALE - 1).astype(np.int16)
 
 
+class Writer(ABC):
+    """Turns int16 mono samples at the output's sample rate into the bytes of a file."""
+
+    def header(self) -> bytes:
+        """The bytes before the first sample, for a file of unknown length."""
+        return b""
+
+    @abstractmethod
+    def write(self, samples: Int16) -> bytes:
+        """The bytes that these samples complete."""
+
+    def finish(self) -> bytes:
+        """The bytes still held back. Nothing can be written afterwards."""
+        return b""
+
+    def seal(self, clip: bytes) -> bytes:
+        """The concatenated bytes as a finished file, with the exact length in its header."""
+        return clip
+
+
 class PcmWriter(Writer):
-    """Signed 16-bit little-endian samples and nothing else."""
+    """Signed 16-bit little-endian samples without a header."""
 
     def __init__(self, output_format: OutputFormat) -> None:
         self._sample_rate = output_format.sample_rate
@@ -40,14 +59,14 @@ class PcmWriter(Writer):
 
 
 class WavWriter(PcmWriter):
-    """The same samples behind a RIFF header, which leaves the length open until the file is sealed."""
+    """The same samples after a RIFF header, whose length is unknown until the file is sealed."""
 
     def header(self) -> bytes:
         return self._header(UNKNOWN_LENGTH)
 
     def seal(self, clip: bytes) -> bytes:
         length = len(clip) - WAV_HEADER.size
-        return self._header(length if length < LARGEST_LENGTH else UNKNOWN_LENGTH) + clip[WAV_HEADER.size :]
+        return self._header(length if length < MAX_LENGTH else UNKNOWN_LENGTH) + clip[WAV_HEADER.size :]
 
     def _header(self, length: int) -> bytes:
         riff_length = length if length == UNKNOWN_LENGTH else length + WAV_HEADER.size - 8

@@ -1,9 +1,9 @@
-"""A watermark that one does not hear: who knows the pattern finds it in what custom voices have said.
+"""An inaudible watermark for the speech of custom voices.
 
-Between 750 Hz and 7 kHz the loudness of each of 50 bands is raised or lowered by less than a decibel, for 60 ms at a
-time, in a pattern that looks like chance. What is quiet is changed by little, what is loud by more, so speech hides it.
-One such change proves nothing. Eight hundred a second do, and they outlive what spares the speech itself: MP3 and Opus,
-another sample rate, cutting. Filtering them out on purpose is possible: this informs people, it does not stop anybody.
+Between 750 Hz and 7 kHz the level of each of 50 bands is raised or lowered by less than a decibel, for 60 ms at a time,
+in a pseudo-random pattern. The change is proportional to the signal, so speech masks it. A detector that knows the
+pattern correlates with it: one change proves nothing, but there are eight hundred a second, and they survive MP3, Opus,
+resampling and cutting. They can be removed on purpose: the watermark informs, it does not prevent abuse.
 """
 
 import math
@@ -18,26 +18,26 @@ from svc.engine.protocol import Samples
 RATE = 24_000
 
 _FRAME, _HOP = 960, 480
-_CHIP = 3  # hops that one step of the pattern lasts: 60 ms
-_STEPS = 32  # until the pattern begins again: 1.92 s
-_BAND, _FIRST, _BANDS = 5, 30, 50  # bins of 25 Hz: bands of 125 Hz from 750 Hz on
-_DEPTH = 0.7  # dB up or down
-_EDGE = 120  # samples over which the mark fades in and out at the edges of a chunk
+_HOPS_PER_STEP = 3  # a step of the pattern lasts 60 ms
+_STEPS = 32  # in a period of the pattern: 1.92 s
+_BAND_BINS, _FIRST_BIN, _BANDS = 5, 30, 50  # bins of 25 Hz: bands of 125 Hz from 750 Hz on
+_DEPTH_DB = 0.7  # up or down
+_FADE = 120  # samples over which the watermark fades in and out at the ends of a chunk
 _KEY = 0x5BC1
 
-_LOOKS = 2  # at each hop, when the mark is looked for
-_PERIOD = _STEPS * _CHIP * _LOOKS
-_SPAN = 15.0  # seconds that are looked at together
-_DECOYS = 100
-_OUTLIER = 0.6
-_DOUBT = 1e-6
+_FRAMES_PER_HOP = 2  # in detection
+_PERIOD = _STEPS * _HOPS_PER_STEP * _FRAMES_PER_HOP
+_SPAN_SECONDS = 15.0  # analysed together
+_DECOYS = 100  # patterns that are not embedded, for comparison
+_MAX_DEVIATION = 0.6
+_MAX_P_VALUE = 1e-6
 
 Array = npt.NDArray[np.float64]
 
 
-def mark(samples: Samples, position: int) -> Samples:
-    """The samples with the mark in them; `position` is how many came before, so that chunks continue the pattern."""
-    if len(samples) < 2 * _EDGE:
+def embed_watermark(samples: Samples, position: int) -> Samples:
+    """The samples with the watermark; `position` is how many came before, so that chunks continue the pattern."""
+    if len(samples) < 2 * _FADE:
         return samples
     lead = position % _HOP
     count = -(-(lead + len(samples)) // _HOP) + 1
@@ -46,65 +46,67 @@ def mark(samples: Samples, position: int) -> Samples:
     window = _window()
     frames = np.lib.stride_tricks.sliding_window_view(padded, _FRAME)[::_HOP] * window
     spectra = np.fft.rfft(frames)
-    steps = (position // _HOP - 1 + np.arange(len(frames))) // _CHIP % _STEPS
-    bands = slice(_FIRST, _FIRST + _BAND * _BANDS)
-    gains = 10 ** (_DEPTH / 20 * _pattern(_KEY)[steps])
-    spectra[:, bands] *= np.repeat(gains, _BAND, axis=1) - 1
-    spectra[:, : bands.start] = 0
-    spectra[:, bands.stop :] = 0
+    steps = (position // _HOP - 1 + np.arange(len(frames))) // _HOPS_PER_STEP % _STEPS
+    bins = slice(_FIRST_BIN, _FIRST_BIN + _BAND_BINS * _BANDS)
+    gains = 10 ** (_DEPTH_DB / 20 * _pattern(_KEY)[steps])
+    spectra[:, bins] *= np.repeat(gains, _BAND_BINS, axis=1) - 1
+    spectra[:, : bins.start] = 0
+    spectra[:, bins.stop :] = 0
     change = np.zeros(len(padded))
     for offset, frame in enumerate(np.fft.irfft(spectra) * window):
         change[offset * _HOP : offset * _HOP + _FRAME] += frame
     fade = np.ones(len(samples))
-    fade[:_EDGE] = np.linspace(0, 1, _EDGE)
-    fade[-_EDGE:] = np.linspace(1, 0, _EDGE)
+    fade[:_FADE] = np.linspace(0, 1, _FADE)
+    fade[-_FADE:] = np.linspace(1, 0, _FADE)
     marked: Samples = (samples + fade * change[_HOP + lead : _HOP + lead + len(samples)]).astype(np.float32)
     return marked
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Detection:
     found: bool
-    doubt: float
-    """The chance that sound without the mark looks as much like it has one."""
+    p_value: float
+    """The probability that audio without the watermark matches the pattern as well."""
 
 
-def check(samples: Samples) -> Finding:
-    """Whether the mark is in these samples, which come at `RATE`."""
-    span = int(_SPAN * RATE)
+def detect_watermark(samples: Samples) -> Detection:
+    """Whether samples at `RATE` carry the watermark."""
+    span = int(_SPAN_SECONDS * RATE)
     starts = range(0, max(1, len(samples) - span // 2), span // 2)
-    doubts = [_doubt(samples[start : start + span]) for start in starts]
-    doubt = min(1.0, min(doubts) * len(doubts))
-    return Finding(doubt < _DOUBT, doubt)
+    p_values = [_compute_p_value(samples[start : start + span]) for start in starts]
+    p_value = min(1.0, min(p_values) * len(p_values))
+    return Detection(p_value < _MAX_P_VALUE, p_value)
 
 
-def _doubt(samples: Samples) -> float:
-    """How well the pattern fits, at whatever place it begins, beside patterns that cannot be there."""
+def _compute_p_value(samples: Samples) -> float:
+    """From the pattern's best correlation over all offsets, relative to patterns that are not embedded."""
     if len(samples) < RATE:
         return 1.0
-    levels = _levels(samples)
+    levels = _measure_levels(samples)
     folded = np.zeros((_PERIOD, _BANDS))
     np.add.at(folded, np.arange(len(levels)) % _PERIOD, levels)
     spectrum = np.fft.rfft(folded, axis=0)
-    own = _fits(spectrum, _KEY).max()
-    others = np.concatenate([_fits(spectrum, _KEY + 1 + decoy) for decoy in range(_DECOYS)])
-    deviation = (own - others.mean()) / (others.std() + 1e-12)
+    best = _correlate(spectrum, _KEY).max()
+    others = np.concatenate([_correlate(spectrum, _KEY + 1 + decoy) for decoy in range(_DECOYS)])
+    deviation = (best - others.mean()) / (others.std() + 1e-12)
     return min(1.0, _PERIOD * 0.5 * math.erfc(deviation / math.sqrt(2)))
 
 
-def _levels(samples: Samples) -> Array:
-    """What each band does, at each look, that its neighbours in time and pitch do not."""
-    frames = np.lib.stride_tricks.sliding_window_view(samples, _FRAME)[:: _HOP // _LOOKS] * _window()
+def _measure_levels(samples: Samples) -> Array:
+    """The log level of each band and frame, relative to the neighbouring frames and bands. [frames, bands]"""
+    hop = _HOP // _FRAMES_PER_HOP
+    frames = np.lib.stride_tricks.sliding_window_view(samples, _FRAME)[::hop] * _window()
     power = np.abs(np.fft.rfft(frames)) ** 2
-    bands = power[:, _FIRST : _FIRST + _BAND * _BANDS].reshape(len(frames), _BANDS, _BAND).sum(axis=2)
+    bins = slice(_FIRST_BIN, _FIRST_BIN + _BAND_BINS * _BANDS)
+    bands = power[:, bins].reshape(len(frames), _BANDS, _BAND_BINS).sum(axis=2)
     levels: Array = np.log10(bands + 1e-5 * bands.max(axis=0) + 1e-9)
-    levels -= _smoothed(levels, 4 * _CHIP * _LOOKS + 1, axis=0)
-    levels -= _smoothed(levels, 5, axis=1)
-    np.clip(levels, -_OUTLIER, _OUTLIER, out=levels)
+    levels -= _smooth(levels, 4 * _HOPS_PER_STEP * _FRAMES_PER_HOP + 1, axis=0)
+    levels -= _smooth(levels, 5, axis=1)
+    np.clip(levels, -_MAX_DEVIATION, _MAX_DEVIATION, out=levels)
     return levels
 
 
-def _smoothed(levels: Array, width: int, axis: int) -> Array:
+def _smooth(levels: Array, width: int, axis: int) -> Array:
     kernel = np.ones(width) / width
     weight = np.convolve(np.ones(levels.shape[axis]), kernel, "same")
     smooth: Array = np.apply_along_axis(np.convolve, axis, levels, kernel, "same")
@@ -112,16 +114,16 @@ def _smoothed(levels: Array, width: int, axis: int) -> Array:
     return smooth
 
 
-def _fits(spectrum: npt.NDArray[np.complex128], key: int) -> Array:
-    """How well a pattern fits at each place where it may begin."""
-    steps = np.repeat(_pattern(key), _CHIP * _LOOKS, axis=0)
-    fits: Array = np.fft.irfft((spectrum * np.fft.rfft(steps, axis=0).conj()).sum(axis=1), _PERIOD)
-    return fits
+def _correlate(spectrum: npt.NDArray[np.complex128], key: int) -> Array:
+    """The correlation of the levels with a key's pattern, at each offset."""
+    steps = np.repeat(_pattern(key), _HOPS_PER_STEP * _FRAMES_PER_HOP, axis=0)
+    correlation: Array = np.fft.irfft((spectrum * np.fft.rfft(steps, axis=0).conj()).sum(axis=1), _PERIOD)
+    return correlation
 
 
 @cache
 def _pattern(key: int) -> Array:
-    """Up (1) or down (-1) for each step and band; every second step undoes the one before."""
+    """Up (1) or down (-1) for each step and band; every second step is the inverse of the one before."""
     half = np.random.default_rng(key).integers(0, 2, (_STEPS // 2, _BANDS)) * 2.0 - 1.0
     return np.stack([half, -half], axis=1).reshape(_STEPS, _BANDS)
 

@@ -1,4 +1,4 @@
-"""What the keys table needs besides requests: the time of each key's last use, and the end of old tokens."""
+"""Background maintenance of the keys table: recording when keys were last used, and deleting expired tokens."""
 
 import asyncio
 import logging
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from svc import tasks
 from svc.errors import KeysUnavailable
 
-if TYPE_CHECKING:  # SQLAlchemy takes its time to load: whoever has no table need not wait for it
+if TYPE_CHECKING:  # SQLAlchemy is slow to import: it is imported only for a table
     from svc.auth.table import KeysTable
 
 log = logging.getLogger(__name__)
@@ -25,19 +25,19 @@ class Housekeeping:
         self._uses: dict[str, float] = {}
 
     def note_use(self, key_id: str) -> None:
-        """Remembers, and leaves the writing for later: no request waits for it."""
+        """Remembers a use of a key; it is written later, so that no request waits for it."""
         self._uses[key_id] = self._clock()
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Opens the table, keeps it tidy once a minute, and closes it."""
+        """Opens the table, tidies it once a minute, and closes it."""
         if self._table is None:
             yield
             return
         try:
             await self._table.open()
         except KeysUnavailable as error:  # every request tries again
-            log.error("the keys table does not answer: %s", error.reason)
+            log.error("the keys table is unavailable: %s", error.reason)
         try:
             async with tasks.running(self._run()):
                 yield
@@ -51,6 +51,7 @@ class Housekeeping:
             await self.tidy()
 
     async def tidy(self) -> None:
+        """Writes the noted uses and deletes expired tokens; tries again later if the database is unavailable."""
         if self._table is None:
             return
         uses, self._uses = self._uses, {}

@@ -1,4 +1,4 @@
-"""The keys table in the database: its columns, and how older ones are brought up to date."""
+"""The schema of the keys table, and its migrations."""
 
 import asyncio
 import sqlite3
@@ -16,9 +16,9 @@ KEYS = Table(
     Column("prefix", String, nullable=False),
     Column("name", String, nullable=False),
     Column("scopes", String, nullable=False),
-    # The key that a token was made with: an id of this table, or the name of a static key.
+    # The key that a token was minted with: an id of this table, or the key_id of a static key.
     Column("minted_by", String),
-    # Times are whole seconds since 1970, which both databases keep alike.
+    # Times are whole seconds since 1970, which both databases store alike.
     Column("created_at", BigInteger, nullable=False),
     Column("expires_at", BigInteger),
     Column("revoked_at", BigInteger),
@@ -26,9 +26,9 @@ KEYS = Table(
     Column("last_used_at", BigInteger),
 )
 
-# Each entry leads from one version to the next; entries are added, never changed. While a new release replaces an old
-# one, both work on the same table: so a migration may add, but must not take away what the release before it reads.
-# For two tables in a form of SQL that both databases read, a migration framework would bring more than it takes off.
+# Each entry migrates from one version to the next; entries are added, never changed. While a new release replaces an
+# old one, both use the same table: a migration may add, but must not remove what the release before it reads.
+# For two tables in SQL that both databases understand, a migration framework would add more code than it saves.
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (
         """
@@ -51,19 +51,19 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     ),
 )
 
-# Replicas that start together take turns: the second finds the work done.
-_OPENINGS = {
+# Replicas that start together take turns: the second finds the migrations done.
+_LOCK_STATEMENTS = {
     "sqlite": ("BEGIN IMMEDIATE",),
     "postgresql": ("BEGIN", "SELECT pg_advisory_xact_lock(7311402958)"),
 }
-_ATTEMPTS, _PAUSE = 40, 0.05
+_WAL_ATTEMPTS, _WAL_RETRY_SECONDS = 40, 0.05
 
 
 async def migrate(connection: AsyncConnection) -> None:
-    """Brings the schema up to date on a connection that commits by itself: in one transaction, or not at all."""
+    """Applies the missing migrations in one transaction, on a connection in autocommit mode."""
     if connection.dialect.name == "sqlite":
-        await _write_ahead(connection)
-    for statement in _OPENINGS[connection.dialect.name]:
+        await _enable_write_ahead_log(connection)
+    for statement in _LOCK_STATEMENTS[connection.dialect.name]:
         await connection.execute(text(statement))
     try:
         await connection.execute(text("CREATE TABLE IF NOT EXISTS svc_schema (version BIGINT NOT NULL)"))
@@ -78,17 +78,17 @@ async def migrate(connection: AsyncConnection) -> None:
     await connection.execute(text("COMMIT"))
 
 
-async def _write_ahead(connection: AsyncConnection) -> None:
-    """Lets SQLite's readers go on while somebody writes; the file remembers it.
+async def _enable_write_ahead_log(connection: AsyncConnection) -> None:
+    """Lets SQLite read while another connection writes; the mode is stored in the file.
 
-    The first switch does not wait for others that are busy with the file, as all else does: it fails at once.
+    Unlike other statements, the first switch does not wait for a busy file but fails at once: it is retried here.
     """
-    for attempt in range(1, _ATTEMPTS + 1):
+    for attempt in range(1, _WAL_ATTEMPTS + 1):
         try:
             await connection.execute(text("PRAGMA journal_mode = WAL"))
             return
         except OperationalError as error:
             busy = getattr(error.orig, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY
-            if not busy or attempt == _ATTEMPTS:
+            if not busy or attempt == _WAL_ATTEMPTS:
                 raise
-            await asyncio.sleep(_PAUSE)
+            await asyncio.sleep(_WAL_RETRY_SECONDS)

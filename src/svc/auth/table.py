@@ -1,4 +1,4 @@
-"""The keys table: keys and tokens as rows that hold hashes, shared by every replica."""
+"""The keys table: the hashes of keys and tokens in a database, shared by all replicas."""
 
 import logging
 import secrets
@@ -10,21 +10,19 @@ from sqlalchemy import RowMapping, delete, func, insert, or_, select, update
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from svc.auth import database, secret
-from svc.auth.principal import Scope
+from svc.auth.database import create_engine
+from svc.auth.keys import Kind, Scope, StoredKey, generate_credential, hash_credential, visible_prefix
 from svc.auth.schema import KEYS, migrate
-from svc.auth.secret import Kind
-from svc.auth.stored_key import StoredKey
 from svc.errors import KeysUnavailable
 
 log = logging.getLogger(__name__)
 
 
 class KeysTable:
-    """Every verb is one statement that commits by itself; a database that does not answer is `KeysUnavailable`."""
+    """Every method is one statement that commits by itself; it raises `KeysUnavailable` if the database fails."""
 
     def __init__(self, url: str) -> None:
-        self._engine = database.engine(url)
+        self._engine = create_engine(url)
         self._migrated = False
         self._reachable = False
 
@@ -32,7 +30,7 @@ class KeysTable:
         await self._engine.dispose()
 
     async def open(self) -> None:
-        """Creates or migrates the schema now rather than at the first use."""
+        """Creates or migrates the schema; without it, the first use does so."""
         async with self._connection():
             pass
 
@@ -46,13 +44,13 @@ class KeysTable:
         expires_at: int | None = None,
         minted_by: str | None = None,
     ) -> tuple[str, StoredKey]:
-        """A new key or token, which nobody can read again, and its row."""
-        credential = secret.generate(kind)
+        """A new key or token, which cannot be read again, and its row."""
+        credential = generate_credential(kind)
         values = {
             "id": secrets.token_hex(6),
-            "hash": secret.digest(credential),
+            "hash": hash_credential(credential),
             "kind": kind,
-            "prefix": secret.visible_prefix(credential),
+            "prefix": visible_prefix(credential),
             "name": name,
             "scopes": " ".join(sorted(scopes)),
             "minted_by": minted_by,
@@ -61,10 +59,10 @@ class KeysTable:
         }
         async with self._connection() as connection:
             row = (await connection.execute(insert(KEYS).values(values).returning(KEYS))).mappings().one()
-        return credential, _stored(row)
+        return credential, _to_stored_key(row)
 
     async def find(self, digest: str) -> StoredKey | None:
-        """The row of a credential; a token whose key was revoked counts as revoked."""
+        """The row of a credential; a token whose key was revoked is revoked too."""
         parent = KEYS.alias()
         columns = [column for column in KEYS.c if column.name != "revoked_at"]
         revoked_at = func.coalesce(KEYS.c.revoked_at, parent.c.revoked_at).label("revoked_at")
@@ -73,10 +71,10 @@ class KeysTable:
         )
         async with self._connection() as connection:
             row = (await connection.execute(query)).mappings().one_or_none()
-        return _stored(row) if row else None
+        return _to_stored_key(row) if row else None
 
     async def consume(self, digest: str, now: float) -> bool:
-        """Marks a single-use token as used; of any number of callers at once, one is told True."""
+        """Marks a single-use token as used; returns True to exactly one of any number of concurrent callers."""
         statement = (
             update(KEYS)
             .where(KEYS.c.hash == digest, KEYS.c.consumed_at.is_(None))
@@ -86,20 +84,20 @@ class KeysTable:
         async with self._connection() as connection:
             return (await connection.execute(statement)).one_or_none() is not None
 
-    async def keys(self) -> list[StoredKey]:
-        """The keys without the tokens, oldest first."""
+    async def list_keys(self) -> list[StoredKey]:
+        """The keys, without tokens, oldest first."""
         query = select(KEYS).where(KEYS.c.kind == Kind.KEY).order_by(KEYS.c.created_at, KEYS.c.name)
         async with self._connection() as connection:
-            return [_stored(row) for row in (await connection.execute(query)).mappings()]
+            return [_to_stored_key(row) for row in (await connection.execute(query)).mappings()]
 
     async def revoke(self, key_id: str, now: float) -> None:
-        """Ends a key and the tokens made with it; the first time counts."""
+        """Revokes a key and the tokens minted with it; the first time is kept."""
         statement = update(KEYS).where(KEYS.c.id == key_id, KEYS.c.revoked_at.is_(None)).values(revoked_at=int(now))
         async with self._connection() as connection:
             await connection.execute(statement)
 
     async def note_uses(self, uses: Mapping[str, float]) -> None:
-        """Writes when keys were last used; a later time that another replica wrote stays."""
+        """Writes when keys were last used; a later time that another replica wrote is kept."""
         async with self._connection() as connection:
             for key_id, at in sorted(uses.items()):
                 await connection.execute(
@@ -109,8 +107,8 @@ class KeysTable:
                 )
 
     async def delete_expired_tokens(self, now: float, limit: int) -> int:
-        """Deletes at most `limit` tokens whose time is over, and says how many; keys stay, for the record."""
-        # Replicas that clean up at once skip each other's rows instead of waiting for them.
+        """Deletes at most `limit` expired tokens and returns how many; expired keys stay, for the record."""
+        # Replicas that do this at the same time skip each other's rows instead of waiting for them.
         expired = (
             select(KEYS.c.id)
             .where(KEYS.c.kind.in_((Kind.EPHEMERAL, Kind.SINGLE_USE)), KEYS.c.expires_at <= int(now))
@@ -132,16 +130,16 @@ class KeysTable:
         except (SQLAlchemyError, OSError) as error:
             reason = str(getattr(error, "orig", None) or error) or type(error).__name__
             if self._reachable:
-                log.error("the keys table does not answer: %s", reason)
+                log.error("the keys table is unavailable: %s", reason)
             self._reachable = False
             raise KeysUnavailable(reason) from error
         if not self._reachable:
-            log.info("the keys table answers")
+            log.info("the keys table is available")
         self._reachable = True
 
 
-def _stored(row: RowMapping) -> StoredKey:
+def _to_stored_key(row: RowMapping) -> StoredKey:
     values = {field.name: row[field.name] for field in fields(StoredKey)}
-    # A scope that a later release knows and this one does not gives nothing here.
+    # Scopes that only a later release knows grant nothing here.
     scopes = frozenset(Scope(each) for each in values["scopes"].split() if each in set(Scope))
     return StoredKey(**{**values, "kind": Kind(values["kind"]), "scopes": scopes})

@@ -1,17 +1,16 @@
-"""Tokens: short-lived credentials that may do little, made with a key."""
+"""Minting tokens: short-lived credentials with few rights, made with a key."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from svc.auth.principal import Principal, Scope
-from svc.auth.secret import Kind
+from svc.auth.keys import Kind, Principal, Scope
 from svc.errors import NotSupported
 
-if TYPE_CHECKING:  # SQLAlchemy takes its time to load: whoever has no table need not wait for it
+if TYPE_CHECKING:  # SQLAlchemy is slow to import: it is imported only for a table
     from svc.auth.table import KeysTable
 
 _SINGLE_USE_SECONDS = 15 * 60
-_CLEANED_UP = 20  # rows at each minting: more than are added, so the table cannot grow without end
+_MAX_DELETED = 20  # expired tokens for each new one: more than one, so that the table cannot grow without bound
 
 
 class Tokens:
@@ -19,11 +18,11 @@ class Tokens:
         self._table = table
         self._clock = clock
 
-    async def ephemeral(self, principal: Principal, seconds: int) -> tuple[str, int]:
+    async def mint_ephemeral(self, principal: Principal, seconds: int) -> tuple[str, int]:
         """A token for a browser, and when it expires."""
         return await self._mint(principal, Kind.EPHEMERAL, Scope.TTS, seconds)
 
-    async def single_use(self, principal: Principal) -> str:
+    async def mint_single_use(self, principal: Principal) -> str:
         """A token that opens one realtime socket."""
         token, _ = await self._mint(principal, Kind.SINGLE_USE, Scope.TTS_WEBSOCKET, _SINGLE_USE_SECONDS)
         return token
@@ -35,7 +34,7 @@ class Tokens:
         expires_at = int(now) + seconds
         if principal.expires_at is not None:  # a token does not outlive its key
             expires_at = min(expires_at, principal.expires_at)
-        await self._table.delete_expired_tokens(now, _CLEANED_UP)
+        await self._table.delete_expired_tokens(now, _MAX_DELETED)
         token, _ = await self._table.create(
             now, kind=kind, scopes=[scope], expires_at=expires_at, minted_by=principal.key_id
         )

@@ -1,21 +1,27 @@
-"""The one judge of credentials, for requests and for sockets."""
+"""Verification of credentials, for requests and for sockets."""
 
-from collections.abc import Callable
+import ipaddress
+import logging
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from svc.auth.cache import CachedKeys
-from svc.auth.principal import ANYONE, Principal, Scope
-from svc.auth.secret import Kind, digest, kind_of
-from svc.auth.static_keys import StaticKeys
-from svc.auth.stored_key import StoredKey
-from svc.errors import InsufficientScope, InvalidApiKey, MissingApiKey
+from svc.auth.keys import ANYONE, Kind, Principal, Scope, StaticKeys, StoredKey, hash_credential, parse_kind
+from svc.errors import InsufficientScope, InvalidApiKey, KeysUnavailable, MissingApiKey
 
-if TYPE_CHECKING:  # SQLAlchemy takes its time to load: whoever has no table need not wait for it
+if TYPE_CHECKING:  # SQLAlchemy is slow to import: it is imported only for a table
     from svc.auth.table import KeysTable
+
+log = logging.getLogger(__name__)
+
+_MAX_KNOWN = 10_000
+_MAX_UNKNOWN = 1_000
+_UNKNOWN_SECONDS = 1.0
 
 
 class Verifier:
-    """Knows the static keys and, if there is one, the keys table. With neither, the service is open."""
+    """Verifies static keys and, if there is one, those of the keys table. With neither, the service is open."""
 
     def __init__(
         self,
@@ -30,7 +36,7 @@ class Verifier:
         self._static_keys = static_keys
         self._table = table
         self._clock = clock
-        self._cached = table and CachedKeys(table.find, clock, cache_seconds, grace_seconds)
+        self._cache = table and KeyCache(table.find, clock, cache_seconds, grace_seconds)
         self._note_use = note_use
 
     @property
@@ -38,20 +44,20 @@ class Verifier:
         return not self._static_keys and self._table is None
 
     async def verify(self, credential: str | None) -> Principal:
-        """Who sends this credential. Says nothing yet about what they may do: see `Principal.may`."""
+        """The principal of a credential. What it may do is not checked here: see `Principal.may`."""
         if self.open:
             return ANYONE
         if not credential:
             raise MissingApiKey
-        credential_digest = digest(credential)
-        if principal := self._static_keys.find(credential_digest):
+        digest = hash_credential(credential)
+        if principal := self._static_keys.find(digest):
             return principal
-        if self._cached is None or kind_of(credential) is None:
+        if self._cache is None or parse_kind(credential) is None:
             raise InvalidApiKey
-        return self._judge(await self._cached.find(credential_digest), credential_digest)
+        return self._check(await self._cache.find(digest), digest)
 
     async def admit(self, credential: str | None) -> Principal:
-        """Who opens a realtime socket with this credential; a single-use token is used up by it."""
+        """The principal of a credential that opens a realtime socket; consumes a single-use token."""
         principal = await self.verify(credential)
         if not principal.may(Scope.TTS, Scope.TTS_WEBSOCKET):
             raise InsufficientScope
@@ -60,18 +66,95 @@ class Verifier:
         return principal
 
     async def recheck(self, principal: Principal) -> None:
-        """Raises once a credential that was accepted earlier no longer counts. Cheap: for every message of a socket."""
-        if principal.digest and self._cached:
-            self._judge(await self._cached.find(principal.digest), principal.digest)
+        """Raises if the credential has expired or was revoked since. Cheap enough for every message of a socket."""
+        if principal.digest and self._cache:
+            self._check(await self._cache.find(principal.digest), principal.digest)
 
     async def _consume(self, principal: Principal) -> bool:
         assert self._table is not None
         assert principal.digest is not None
         return await self._table.consume(principal.digest, self._clock())
 
-    def _judge(self, key: StoredKey | None, key_digest: str) -> Principal:
-        if key is None or not key.live(self._clock()):
+    def _check(self, key: StoredKey | None, digest: str) -> Principal:
+        if key is None or not key.is_valid(self._clock()):
             raise InvalidApiKey
         if key.kind is Kind.KEY:
             self._note_use(key.id)
-        return Principal(key.minted_by or key.id, key.scopes, key.expires_at, key_digest)
+        return Principal(key.minted_by or key.id, key.scopes, key.expires_at, digest)
+
+
+@dataclass(slots=True)
+class _Entry:
+    key: StoredKey | None
+    read_at: float
+    """When it was read from the database."""
+    valid_from: float
+    valid_until: float
+    """It is used without a query between these times. With both, a clock that is set back does not prolong it."""
+
+
+class KeyCache:
+    """Rows of the keys table by the hash of their credential, at most `seconds` old.
+
+    While the database is unavailable, rows that were read within `grace_seconds` are still used.
+    """
+
+    def __init__(
+        self,
+        find: Callable[[str], Awaitable[StoredKey | None]],
+        clock: Callable[[], float],
+        seconds: float,
+        grace_seconds: float,
+    ) -> None:
+        self._find = find
+        self._clock = clock
+        self._seconds = seconds
+        self._grace_seconds = grace_seconds
+        # Separate, so that a flood of invented keys cannot evict real ones.
+        self._known = OrderedDict[str, _Entry]()
+        self._unknown = OrderedDict[str, _Entry]()
+
+    async def find(self, digest: str) -> StoredKey | None:
+        now = self._clock()
+        entry = self._known.get(digest) or self._unknown.get(digest)
+        if entry is not None and entry.valid_from <= now < entry.valid_until:
+            return entry.key
+        try:
+            key = await self._find(digest)
+        except KeysUnavailable:
+            if entry is None or entry.key is None or now >= entry.read_at + self._grace_seconds:
+                raise
+            entry.valid_from = now
+            entry.valid_until = min(now + self._seconds, entry.read_at + self._grace_seconds)
+            return entry.key
+        seconds = self._seconds if key else min(self._seconds, _UNKNOWN_SECONDS)
+        self._store(digest, _Entry(key, now, now, now + seconds))
+        return key
+
+    def _store(self, digest: str, entry: _Entry) -> None:
+        self._known.pop(digest, None)
+        self._unknown.pop(digest, None)
+        entries, max_entries = (self._known, _MAX_KNOWN) if entry.key else (self._unknown, _MAX_UNKNOWN)
+        entries[digest] = entry
+        while len(entries) > max_entries:
+            entries.popitem(last=False)
+
+
+def warn_if_exposed(host: str, is_open: bool) -> None:
+    """Logs a warning if a service without keys listens on more than the loopback interface."""
+    if is_open and not _is_loopback(host):
+        log.warning(
+            "\n%s\n  WARNING: this service is OPEN. It listens on %s and needs no key,\n"
+            "  so anyone who can reach it can use it. Set SVC_API_KEY, SVC_API_KEYS or\n"
+            "  SVC_API_KEYS_TABLE, or listen on 127.0.0.1 only.\n%s",
+            "!" * 76,
+            host,
+            "!" * 76,
+        )
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -14,8 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from svc.app import create_keys_table
-from svc.auth.principal import Scope
-from svc.auth.stored_key import StoredKey
+from svc.auth.keys import Scope, StoredKey
 from svc.errors import KeysUnavailable, NotSupported
 from svc.settings import Settings
 
@@ -58,7 +57,7 @@ def create(
 def list_keys(as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False) -> None:
     """List the keys: what they are called and how they are doing, never the keys themselves."""
     now = time.time()
-    keys = _with_table(lambda table: table.keys())
+    keys = _with_table(lambda table: table.list_keys())
     if as_json:
         typer.echo(json.dumps([_to_json(key, now) for key in keys], indent=2))
         return
@@ -86,7 +85,7 @@ def revoke(
 
     async def find_and_revoke(table: "KeysTable") -> StoredKey:
         wanted = which.rstrip(".…")
-        found = [key for key in await table.keys() if wanted == key.id or wanted.startswith(key.prefix)]
+        found = [key for key in await table.list_keys() if wanted == key.id or wanted.startswith(key.prefix)]
         if len(found) != 1:
             raise typer.BadParameter("No key, or more than one, is called that. `svc keys list` shows their ids.")
         await table.revoke(found[0].id, time.time())
@@ -121,7 +120,7 @@ def _parse_duration(duration: str) -> int:
 def _describe_state(key: StoredKey, now: float) -> str:
     if key.revoked_at is not None:
         return "revoked"
-    return "valid" if key.live(now) else "expired"
+    return "valid" if key.is_valid(now) else "expired"
 
 
 def _describe_expiry(key: StoredKey) -> str:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from svc.audio import decode
-from svc.audio.watermark import check as look_for
+from svc.audio.watermark import detect_watermark
 
 app = typer.Typer(no_args_is_help=True, help="Look for the watermark of SVC_WATERMARK.")
 
@@ -19,8 +19,8 @@ def watermark() -> None:
 @app.command()
 def check(file: Annotated[Path, typer.Argument(help="A recording: MP3, WAV, Opus and so on.")]) -> None:
     """Tell whether a recording carries the watermark. The exit status is 0 when it does, and 3 when it does not."""
-    finding = look_for(decode.read(file.read_bytes()).samples)
-    if not finding.found:
+    detection = detect_watermark(decode.decode_clip(file.read_bytes()).samples)
+    if not detection.found:
         typer.echo("No watermark found.")
         raise typer.Exit(3)
-    typer.echo(f"Watermark found: the chance that this is an accident is below {max(finding.doubt, 1e-300):.0e}.")
+    typer.echo(f"Watermark found: the chance that this is an accident is below {max(detection.p_value, 1e-300):.0e}.")

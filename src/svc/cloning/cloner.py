@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from svc.audio import decode
+from svc.audio.containers import encode_flac
 from svc.audio.decode import Clip
 from svc.cloning import reference as references
 from svc.cloning.reference import Reference
@@ -203,9 +204,9 @@ class VoiceCloner:
             self._waiting -= 1
 
     def _analyze(self, contents: Sequence[bytes], known: CustomVoice | None = None) -> AnalyzedReference:
-        clips = [*self._read_kept_reference(known), *decode.read_all(contents)]
+        clips = [*self._read_kept_reference(known), *decode.decode_clips(contents)]
         reference = references.examine(clips)
-        flac = decode.to_flac(reference.samples) if self._keep_references else None
+        flac = encode_flac(reference.samples, decode.RATE) if self._keep_references else None
         return AnalyzedReference(reference, self._trial.encoder.encode(reference.samples, decode.RATE), flac)
 
     def _read_kept_reference(self, known: CustomVoice | None) -> list[Clip]:
@@ -214,7 +215,7 @@ class VoiceCloner:
         except DamagedVoice as problem:
             log.error("the reference of a voice is left out: %s", problem)
             return []
-        return [decode.read(content)] if content else []
+        return [decode.decode_clip(content)] if content else []
 
     async def _make_voice_fields(self, analyzed: AnalyzedReference, language: Language) -> dict[str, Any]:
         """The fields of a voice that depend on its reference; the similarity is measured on its spoken preview."""

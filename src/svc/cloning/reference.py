@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from svc.audio.decode import LONGEST, RATE, Clip
+from svc.audio.decode import MAX_SECONDS, RATE, Clip
 from svc.cloning.speech_detection import FRAMES_PER_SECOND, FrameFeatures, Mask, analyze_frames
 from svc.engine.protocol import Samples
 from svc.errors import ClipSilent, ClipTooShort, NoSpeech
@@ -158,6 +158,6 @@ def _list_warnings(clips: Sequence[Clip], measured: ReferenceMeasurements) -> tu
             measured.level_dbfs < QUIET_DBFS
         ),
         "The file is cut off or damaged; only the readable part was used.": any(clip.cut_off for clip in clips),
-        f"The recording is long; only its first {LONGEST} s were considered.": any(clip.too_long for clip in clips),
+        f"The recording is long; only its first {MAX_SECONDS} s were considered.": any(clip.too_long for clip in clips),
     }
     return tuple(text for text, applies in found.items() if applies)

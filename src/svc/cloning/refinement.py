@@ -257,7 +257,7 @@ class RefinementWorker:
         reference = self._custom_voices.store.read_reference(voice)
         if reference is None:
             raise _Obsolete("its recording was not kept")
-        return self._trial.encoder.encode(decode.read(reference).samples, decode.RATE)
+        return self._trial.encoder.encode(decode.decode_clip(reference).samples, decode.RATE)
 
 
 def _require_unchanged(voice: CustomVoice, refinement: Refinement) -> None:

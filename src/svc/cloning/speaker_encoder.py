@@ -4,7 +4,6 @@ The network is our own (see training/cloning). Its inputs are log-mel frames of 
 its embedding depends on the speaker, and hardly on what is said or how it was recorded.
 """
 
-import hashlib
 import math
 from dataclasses import dataclass
 from importlib.resources import files
@@ -13,14 +12,13 @@ from typing import Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
-import onnx
 import onnxruntime as ort
 import soxr
 
 from svc.audio.equalizer import SpectralEnvelope, measure_envelope
 from svc.engine.protocol import Samples
 from svc.engine.runtime import Runtime
-from svc.errors import EngineUnavailable
+from svc.engine.weights import load_packaged_model
 from svc.text.language import Language
 from svc.voices.parameters import LAYERS, MELODY_PITCH, PITCH_SCALES, STYLE, VoiceParameters
 
@@ -80,14 +78,7 @@ class OnnxSpeakerEncoder:
     @classmethod
     def load(cls, threads: int = 2) -> Self:
         """Raises `EngineUnavailable` when the network's file is damaged."""
-        file = files("svc").joinpath(NETWORK)
-        content = file.read_bytes()
-        found = hashlib.sha256(content).hexdigest()
-        if found != NETWORK_SHA256:
-            raise EngineUnavailable(
-                f"{file} is damaged: its sha256 is {NETWORK_SHA256}, this has {found}. Install svc again."
-            )
-        return cls(Runtime(threads).session(onnx.load_model_from_string(content)))
+        return cls(Runtime(threads).create_session(load_packaged_model(NETWORK, NETWORK_SHA256)))
 
     def encode(self, samples: Samples, rate: int) -> SpeakerEmbedding:
         """Encodes a mono clip: at least half a second, best 10 to 20 s."""

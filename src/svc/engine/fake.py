@@ -8,12 +8,12 @@ import numpy as np
 
 from svc.engine.protocol import Chunk, Timing, Utterance
 
-_SECONDS_A_PHONEME = 0.06
-_PHONEMES_A_CHUNK = 40
+_SECONDS_PER_PHONEME = 0.06
+_PHONEMES_PER_CHUNK = 40
 
 
 class FakeEngine:
-    """Speaks tones, as long as speech would be; `work` seconds of pretended effort for each chunk."""
+    """Its audio lasts about as long as speech would; it sleeps `work` seconds for each chunk, and to load."""
 
     name = "fake"
     sample_rate = 24_000
@@ -26,13 +26,13 @@ class FakeEngine:
         time.sleep(self._work)
 
     def synthesize(self, utterance: Utterance) -> Iterator[Chunk]:
-        seconds = _SECONDS_A_PHONEME / utterance.delivery.speed
+        seconds = _SECONDS_PER_PHONEME / utterance.delivery.speed
         length = round(seconds * self.sample_rate)
         time_axis = np.arange(length, dtype=np.float32) / self.sample_rate
         pitch = 120.0 + crc32(utterance.style.tobytes()) % 120
         symbols = list(enumerate(utterance.phonemes))
-        for first in range(0, len(symbols), _PHONEMES_A_CHUNK):
-            numbered = symbols[first : first + _PHONEMES_A_CHUNK]
+        for first in range(0, len(symbols), _PHONEMES_PER_CHUNK):
+            numbered = symbols[first : first + _PHONEMES_PER_CHUNK]
             time.sleep(self._work)
             tones = [
                 0.2 * np.sin(2 * np.pi * (pitch + crc32(symbol.encode()) % 200) * time_axis)

@@ -1,4 +1,4 @@
-"""What an engine is: it turns phonemes into sound, chunk by chunk."""
+"""The engine interface: phonemes in, chunks of audio out."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -7,15 +7,16 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+Array = npt.NDArray[np.float32]
 Samples = npt.NDArray[np.float32]
+"""Mono audio; full scale is ±1."""
 StyleTable = npt.NDArray[np.float32]
-"""One 256-wide style a row; the row is the number of phonemes. The first half is timbre, the second melody."""
-
+"""[lengths, 256]: one style vector for each number of phonemes. The first 128 values are timbre, the rest prosody."""
 
 NO_LAYER_OFFSETS = np.zeros((11, 128), dtype=np.float32)
-"""No layer strays: so speaks every voice that was not cloned."""
+"""Zero offsets: the voice as built in."""
 NO_VOCODER_EMBEDDING = np.zeros(256, dtype=np.float32)
-"""Nor has it any grain."""
+"""Zero embedding: the voice as built in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,31 +25,31 @@ class Delivery:
 
     speed: float = 1.0
     pitch_range: float = 1.0
-    """How far the melody swings around its middle: below 1 is calmer, above 1 livelier."""
+    """Factor on the distance of the pitch from its median, in octaves: below 1 is calmer, above 1 livelier."""
     seed: int | None = None
-    """Another take of the same words: a small, repeatable change of melody."""
+    """Selects a small, repeatable variation of the prosody; None is the voice's own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Utterance:
-    """One stretch of speech. `before` and `after` shape its melody and are not heard."""
+    """Phonemes to speak. `before` and `after` are context: they influence the prosody and are not spoken."""
 
     phonemes: str
     style: StyleTable
     delivery: Delivery = Delivery()
     before: str = ""
     after: str = ""
-    layer_offsets: Samples = field(default_factory=lambda: NO_LAYER_OFFSETS)
-    """[11, 128]: how far the timbre of each of the decoder's ten norms, and of the vocoder, strays from the style's."""
+    layer_offsets: Array = field(default_factory=lambda: NO_LAYER_OFFSETS)
+    """[11, 128]: added to the timbre of each of the decoder's ten norms and, in the last row, of the vocoder."""
     pitch_scale: float = 1.0
-    """By which the melody's pitch is multiplied."""
-    vocoder_embedding: Samples = field(default_factory=lambda: NO_VOCODER_EMBEDDING)
-    """[256]: what a voice has of its own in svc-turbo's vocoder, besides its timbre. Kokoro's knows nothing like it."""
+    """Factor on the pitch."""
+    vocoder_embedding: Array = field(default_factory=lambda: NO_VOCODER_EMBEDDING)
+    """[256]: a further speaker embedding of svc-turbo's vocoder. Kokoro's vocoder has no such input."""
 
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """When one phoneme of the utterance sounds, in seconds from the start of the utterance."""
+    """When a phoneme of the utterance is spoken, in seconds from the start of the utterance."""
 
     phoneme: int
     start: float
@@ -57,28 +58,28 @@ class Timing:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Sound, with the times of the phonemes that it holds."""
+    """Audio, and the timings of the phonemes in it."""
 
     samples: Samples
     timings: tuple[Timing, ...] = ()
 
 
 class Engine(Protocol):
-    """One verb, between `load` and the end of the process. Called from one thread at a time."""
+    """A text-to-speech engine. Its methods are called from one thread at a time, `load` first."""
 
     name: str
     sample_rate: int
     max_phonemes: int
 
     def load(self) -> None:
-        """Gets ready to speak; raises `EngineUnavailable` with the reason when it cannot."""
+        """Loads the models; raises `EngineUnavailable` with the reason if that fails."""
 
     def synthesize(self, utterance: Utterance) -> Iterator[Chunk]:
-        """Speaks the utterance. Each step of the iterator is one bounded piece of work."""
+        """Speaks the utterance. Each step of the iterator takes a bounded time, so that requests can take turns."""
 
 
 def warm_up(engine: Engine) -> None:
-    """A first utterance, so that the first caller does not pay for what is done once."""
+    """Synthesizes once, so that the first request does not pay for one-time initialisation."""
     neutral = np.zeros((engine.max_phonemes, 256), dtype=np.float32)
     for _ in engine.synthesize(Utterance("həlˈO wˈɜɹld.", neutral)):
         pass

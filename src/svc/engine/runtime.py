@@ -1,4 +1,4 @@
-"""ONNX Runtime on one device: where the networks run."""
+"""ONNX Runtime sessions on the CPU or an NVIDIA GPU."""
 
 import platform
 from dataclasses import dataclass
@@ -8,8 +8,7 @@ from typing import Literal
 import onnxruntime as ort
 from onnx import ModelProto
 
-from svc.engine.dequantize import dequantize
-from svc.engine.int8 import convolutions_as_products
+from svc.engine.int8 import dequantize, replace_convolutions
 from svc.errors import EngineUnavailable
 
 Device = Literal["cpu", "cuda"]
@@ -17,8 +16,8 @@ Device = Literal["cpu", "cuda"]
 _PROVIDERS: dict[Device, str] = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider"}
 _PROVIDER_OPTIONS: dict[Device, dict[str, str]] = {
     "cpu": {},
-    # Every utterance has another length: trying out all algorithms for each would take longer than speaking. And
-    # tf32 is no faster here, but moves the pitch.
+    # Every utterance has another length: an exhaustive search of algorithms for each takes longer than synthesis.
+    # TF32 is no faster here, and changes the pitch.
     "cuda": {"cudnn_conv_algo_search": "HEURISTIC", "use_tf32": "0"},
 }
 
@@ -29,53 +28,53 @@ class Runtime:
     device: Device = "cpu"
 
     @property
-    def multiplies_bytes(self) -> bool:
-        """Whether products of unsigned with signed bytes are fast and exact.
+    def has_fast_int8(self) -> bool:
+        """Whether products of uint8 with int8 are fast and exact.
 
-        An x86 processor without VNNI clips sums of two such products to 16 bits; ARM does not.
+        An x86 processor without VNNI saturates sums of two such products at 16 bits; ARM does not.
         """
         if self.device == "cuda":
             return False
-        return platform.machine() in ("aarch64", "arm64") or "vnni" in _processor()
+        return platform.machine() in ("aarch64", "arm64") or "vnni" in _read_cpuinfo()
 
-    def session(self, model: ModelProto) -> ort.InferenceSession:
-        """A session on the device; raises `EngineUnavailable` rather than fall back to another one."""
+    def create_session(self, model: ModelProto) -> ort.InferenceSession:
+        """A session on the device; raises `EngineUnavailable` rather than fall back to another device."""
         provider = _PROVIDERS[self.device]
         if self.device == "cuda":
             ort.preload_dlls()  # CUDA and cuDNN may be installed as Python packages, where the loader does not look
         if provider not in ort.get_available_providers():
-            raise _unavailable("the installed one has none")
+            raise _cuda_unavailable("the installed one has none")
         options = ort.SessionOptions()
         options.intra_op_num_threads = self.threads
-        # A thread that spins while it waits takes a core from whoever could use it.
+        # A thread that spins while it waits takes a core from other work.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        # An arena keeps what the longest utterance needed, and a pattern is kept for every length there has been.
+        # An arena keeps the memory of the longest utterance, and memory patterns are kept for every length.
         options.enable_cpu_mem_arena = options.enable_mem_pattern = False
         session = ort.InferenceSession(
-            self._suited(model).SerializeToString(), options, providers=[(provider, _PROVIDER_OPTIONS[self.device])]
+            self._adapt(model).SerializeToString(), options, providers=[(provider, _PROVIDER_OPTIONS[self.device])]
         )
         if provider not in session.get_providers():
-            raise _unavailable("its libraries or the GPU cannot be used; the log above says why")
+            raise _cuda_unavailable("its libraries or the GPU cannot be used; the log above says why")
         session._model_bytes = None  # kept for falling back to another provider, which is never done here
         return session
 
-    def _suited(self, model: ModelProto) -> ModelProto:
-        """The model with the arithmetic that the device is good at."""
+    def _adapt(self, model: ModelProto) -> ModelProto:
+        """The model with arithmetic that is fast on the device."""
         if self.device == "cuda":
             return dequantize(model)
-        return convolutions_as_products(model) if self.multiplies_bytes else model
+        return replace_convolutions(model) if self.has_fast_int8 else model
 
 
-def _processor() -> str:
-    """What Linux tells about the processor."""
+def _read_cpuinfo() -> str:
+    """What Linux says about the processor; empty on other systems."""
     try:
         return Path("/proc/cpuinfo").read_text()
     except OSError:
         return ""
 
 
-def _unavailable(reason: str) -> EngineUnavailable:
+def _cuda_unavailable(reason: str) -> EngineUnavailable:
     return EngineUnavailable(
         f"SVC_DEVICE=cuda needs ONNX Runtime with CUDA, and {reason}. On a machine with an NVIDIA GPU install "
-        "`onnxruntime-gpu[cuda,cudnn]` in the place of `onnxruntime`, or set SVC_DEVICE=cpu."
+        "`onnxruntime-gpu[cuda,cudnn]` instead of `onnxruntime`, or set SVC_DEVICE=cpu."
     )

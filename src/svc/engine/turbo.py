@@ -1,26 +1,24 @@
-"""svc-turbo: Kokoro's front half, and a head of our own in the place of its generator.
+"""svc-turbo: Kokoro's acoustic model, with a vocoder head of its own instead of Kokoro's generator.
 
-The head is a small network, distilled from the generator (see training/): it turns the same score into the same
-speech many times faster. It looks no further than a few frames to either side, and what it must know of the whole
-utterance (the phase of the pitch, the mean and deviation of the features) it is given. So it can work in windows of
-any length, and the samples are those of the whole utterance, up to rounding.
+The head is a small network that was distilled from the generator (see training/) and renders the same features many
+times faster. Its receptive field is a few frames to either side; what depends on the whole utterance (the phase of the
+pitch, the mean and deviation of the features) is an input. So it renders windows of any length, and the samples are
+those of the whole utterance up to rounding.
 """
 
-import hashlib
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from importlib.resources import files
 
 import numpy as np
 import onnx
 
-from svc.engine.acoustic_model import LONGEST, SAMPLE_RATE, SAMPLES_A_FRAME, AcousticFeatures, AcousticModel, Array
-from svc.engine.int8 import products_by_rows
-from svc.engine.protocol import Chunk, Samples, Utterance, warm_up
+from svc.engine.acoustic_model import MAX_PHONEMES, SAMPLE_RATE, SAMPLES_PER_FRAME, AcousticFeatures, AcousticModel
+from svc.engine.int8 import quantize_matmuls
+from svc.engine.protocol import Array, Chunk, Samples, Utterance, warm_up
 from svc.engine.runtime import Device, Runtime
-from svc.engine.windows import between_words
-from svc.errors import EngineUnavailable
+from svc.engine.weights import load_packaged_model
+from svc.engine.windows import split_at_words
 from svc.memory import trim_malloc
 
 HEAD = "data/turbo-head.onnx"
@@ -30,7 +28,7 @@ HEAD_SHA256 = "0be22ca261efe3e3c85829e978eba1367c3d19fade46ea2e1ae20f6ee4577a81"
 class TurboEngine:
     name = "turbo"
     sample_rate = SAMPLE_RATE
-    max_phonemes = LONGEST
+    max_phonemes = MAX_PHONEMES
 
     def __init__(self, read_weights: Callable[[], bytes], threads: int, device: Device = "cpu") -> None:
         self._read_weights = read_weights
@@ -38,63 +36,57 @@ class TurboEngine:
 
     def load(self) -> None:
         self._acoustic_model = AcousticModel(onnx.load_model_from_string(self._read_weights()), self._runtime)
-        self._head = self._runtime.session(_head(integers=self._runtime.multiplies_bytes))
+        head = load_packaged_model(HEAD, HEAD_SHA256)
+        if self._runtime.has_fast_int8:
+            # The blocks are most of the work. The layers around them would lose more precision than time.
+            head = quantize_matmuls(head, "blocks.")
+        self._head = self._runtime.create_session(head)
         size = json.loads(self._head.get_modelmeta().custom_metadata_map["size"])
-        # What its convolutions see to either side, and a frame each for the pulses and the inverse transform.
-        self._context = size["blocks"] * (size["kernel"] // 2) + 2
+        # The convolutions' receptive field, and a frame each for the pulses and the inverse STFT.
+        self._margin = size["blocks"] * (size["kernel"] // 2) + 2
         warm_up(self)
-        trim_malloc()  # what was needed to load: more than is needed to speak
+        trim_malloc()  # loading needs more memory than synthesis
 
     def synthesize(self, utterance: Utterance) -> Iterator[Chunk]:
-        score = self._acoustic_model.features_of(utterance)
-        whole = _Whole.of(score, utterance.vocoder_embedding)
-        for window in between_words(utterance.phonemes, score.starts):
-            sound = self._sound(score, whole, window.start, window.end)
-            yield Chunk(sound, score.timings(window.first, window.last))
+        features = self._acoustic_model.predict(utterance)
+        conditioning = _Conditioning.of(features, utterance.vocoder_embedding)
+        for window in split_at_words(utterance.phonemes, features.starts):
+            samples = self._render(features, conditioning, window.start, window.end)
+            yield Chunk(samples, features.timings(window.first, window.last))
 
-    def _sound(self, score: AcousticFeatures, whole: "_Whole", start: int, end: int) -> Samples:
-        """The sound of the frames `start:end`."""
-        low, high = max(0, start - self._context), min(score.features.shape[2], end + self._context)
+    def _render(self, features: AcousticFeatures, conditioning: "_Conditioning", start: int, end: int) -> Samples:
+        """The audio of the frames `start:end`."""
+        low, high = max(0, start - self._margin), min(features.features.shape[2], end + self._margin)
         (audio,) = self._head.run(
             None,
             {
-                "features": np.ascontiguousarray(score.features[:, :, low:high]),
-                "f0": np.ascontiguousarray(score.pitch[:, low:high]),
-                "phase": np.ascontiguousarray(whole.phase[:, low:high]),
-                "style": score.timbre,
-                "stats": whole.statistics,
+                "features": np.ascontiguousarray(features.features[:, :, low:high]),
+                "f0": np.ascontiguousarray(features.pitch[:, low:high]),
+                "phase": np.ascontiguousarray(conditioning.phase[:, low:high]),
+                "style": features.timbre,
+                "stats": conditioning.statistics,
                 "position": np.array([low], dtype=np.int64),
-                "grain": whole.vocoder_embedding,
+                "grain": conditioning.vocoder_embedding,  # as the network calls it
             },
         )
         samples: Samples = audio.reshape(-1)
-        return samples[(start - low) * SAMPLES_A_FRAME : (end - low) * SAMPLES_A_FRAME]
+        return samples[(start - low) * SAMPLES_PER_FRAME : (end - low) * SAMPLES_PER_FRAME]
 
 
 @dataclass(frozen=True, slots=True)
-class _Whole:
-    """What a window has to know of the whole utterance."""
+class _Conditioning:
+    """The head's inputs that depend on the whole utterance."""
 
     phase: Array
-    """Of the fundamental at each frame, in cycles: neighbouring windows continue each other's wave."""
+    """[1, frames]: of the fundamental, in cycles, so that neighbouring windows continue each other's waveform."""
     statistics: Array
-    """Mean and deviation of each feature, which the generator's norms go by."""
+    """[1, 1024]: mean and deviation of each feature, which the generator's norms would compute."""
     vocoder_embedding: Array
+    """[1, 256]"""
 
     @classmethod
-    def of(cls, score: AcousticFeatures, vocoder_embedding: Array) -> "_Whole":
-        turns = np.cumsum(score.pitch.astype(np.float64) * SAMPLES_A_FRAME / SAMPLE_RATE, axis=1)
-        moments = [score.features.mean(axis=2), score.features.std(axis=2)]
+    def of(cls, features: AcousticFeatures, vocoder_embedding: Array) -> "_Conditioning":
+        cycles = np.cumsum(features.pitch.astype(np.float64) * SAMPLES_PER_FRAME / SAMPLE_RATE, axis=1)
+        moments = [features.features.mean(axis=2), features.features.std(axis=2)]
         statistics = np.concatenate(moments, axis=1).astype(np.float32)
-        return cls((turns % 1.0).astype(np.float32), statistics, vocoder_embedding[None])
-
-
-def _head(integers: bool) -> onnx.ModelProto:
-    file = files("svc").joinpath(HEAD)
-    content = file.read_bytes()
-    found = hashlib.sha256(content).hexdigest()
-    if found != HEAD_SHA256:
-        raise EngineUnavailable(f"{file} is damaged: its sha256 is {HEAD_SHA256}, this has {found}. Install svc again.")
-    head = onnx.load_model_from_string(content)
-    # The blocks are most of the work. The layers around them would lose more precision than time.
-    return products_by_rows(head, "blocks.") if integers else head
+        return cls((cycles % 1.0).astype(np.float32), statistics, vocoder_embedding[None])

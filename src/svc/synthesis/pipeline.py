@@ -13,9 +13,10 @@ from functools import cache, partial
 
 import numpy as np
 
-from svc.audio import encoders, watermark
+from svc.audio import encoders
 from svc.audio.equalizer import Equalizer
 from svc.audio.formats import OutputFormat
+from svc.audio.watermark import embed_watermark
 from svc.engine.protocol import Chunk, Engine, Samples, Utterance
 from svc.synthesis.alignment import AlignedWords, Aligner, align
 from svc.synthesis.request import AudioPart, Parts, SpeechChunk, SynthesisRequest
@@ -135,7 +136,7 @@ class Synthesizer:
         if self._equalizer:
             samples = self._equalizer(samples)
         if self._watermarked:
-            samples = watermark.mark(samples, round(self.seconds * self._engine.sample_rate))
+            samples = embed_watermark(samples, round(self.seconds * self._engine.sample_rate))
         return samples
 
 

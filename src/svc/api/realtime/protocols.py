@@ -9,7 +9,7 @@ from fastapi import WebSocket, WebSocketDisconnect
 from svc.api.realtime.context import Context
 from svc.api.realtime.messages import Message, ServerMessages
 from svc.api.realtime.session import Session, SessionDependencies, SocketClose, StreamParameters
-from svc.auth.principal import Principal
+from svc.auth.keys import Principal
 from svc.auth.verifier import Verifier
 from svc.errors import InternalError, InvalidMessage, SvcError, TooManyContexts
 from svc.text.split import ends_sentence

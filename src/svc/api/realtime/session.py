@@ -14,7 +14,7 @@ from svc.api.realtime import messages
 from svc.api.realtime.context import Context
 from svc.api.realtime.messages import Message, ServerMessages
 from svc.audio.formats import OutputFormat
-from svc.auth.principal import Principal
+from svc.auth.keys import Principal
 from svc.auth.verifier import Verifier
 from svc.errors import InputTimeout, InternalError, SvcError
 from svc.synthesis.pipeline import Pipeline

@@ -1,4 +1,4 @@
-"""The real engine: what it says is understood, and its seams do not show."""
+"""Speech of the real engine: Whisper transcribes it, and the voice settings change it."""
 
 import re
 from collections.abc import Callable
@@ -12,6 +12,7 @@ from svc.synthesis.pipeline import Pipeline
 from svc.synthesis.request import SynthesisRequest
 from svc.voices.catalogue import VoiceCatalogue
 from svc.voices.settings import VoiceSettings
+from tests.engine.pitch import pitch_deviation
 
 Say = Callable[..., Samples]
 Hear = Callable[..., str]
@@ -33,10 +34,12 @@ Hear = Callable[..., str]
         ),
     ],
 )
-def test_english_is_understood(say: Say, hear: Hear, voice: str, text: str, expected: str) -> None:
-    heard = hear(say(text, voice))
-    heard = heard.replace("dr ", "doctor ").replace("20", "twenty dollars", 1).replace("dollars dollars", "dollars")
-    assert wer(expected, heard) <= 0.15, heard
+def test_english_is_intelligible(say: Say, hear: Hear, voice: str, text: str, expected: str) -> None:
+    transcript = hear(say(text, voice))
+    transcript = (
+        transcript.replace("dr ", "doctor ").replace("20", "twenty dollars", 1).replace("dollars dollars", "dollars")
+    )
+    assert wer(expected, transcript) <= 0.15, transcript
 
 
 @pytest.mark.parametrize(
@@ -48,11 +51,11 @@ def test_english_is_understood(say: Say, hear: Hear, voice: str, text: str, expe
         ("pf_dora", "pt", "O gato preto dorme na cozinha.", {"gato", "preto", "dorme", "cozinha"}),
     ],
 )
-def test_other_languages_are_understood(
+def test_other_languages_are_intelligible(
     say: Say, hear: Hear, voice: str, language: str, text: str, words: set[str]
 ) -> None:
-    heard = hear(say(text, voice), language)
-    assert len(words & set(heard.split())) >= len(words) - 1, heard
+    transcript = hear(say(text, voice), language)
+    assert len(words & set(transcript.split())) >= len(words) - 1, transcript
 
 
 @pytest.mark.parametrize(
@@ -62,19 +65,19 @@ def test_other_languages_are_understood(
         ("jf_alpha", "ja", "今日はとても良い天気です。", "今日天気"),
     ],
 )
-def test_east_asian_languages_are_understood(
+def test_east_asian_languages_are_intelligible(
     say: Say, hear: Hear, voice: str, language: str, text: str, characters: str
 ) -> None:
-    heard = hear(say(text, voice), language).replace("氣", "气" if language == "zh" else "気")
-    assert set(characters) <= set(heard), heard
+    transcript = hear(say(text, voice), language).replace("氣", "气" if language == "zh" else "気")
+    assert set(characters) <= set(transcript), transcript
 
 
-def test_same_request_same_samples(say: Say) -> None:
+def test_same_seed_makes_the_same_samples(say: Say) -> None:
     first, second = (say("A seed makes it certain.", seed=7) for _ in range(2))
     assert np.array_equal(first, second)
 
 
-def test_another_seed_is_another_take(say: Say) -> None:
+def test_another_seed_makes_other_samples(say: Say) -> None:
     first, second = (say("A seed makes it certain.", seed=seed) for seed in (7, 8))
     assert len(first) != len(second) or not np.allclose(first, second)
 
@@ -88,34 +91,17 @@ def test_speed_changes_duration(say: Say) -> None:
     assert fast < 0.93 * plain
 
 
-def _melody(samples: Samples) -> float:
-    """How far the pitch swings, in semitones: its standard deviation over the clearly voiced frames."""
-    window = np.hanning(1200)
-    frames = np.lib.stride_tricks.sliding_window_view(samples, 1200)[::240]
-    frames = frames[np.abs(frames).max(axis=1) > 0.15 * np.abs(samples).max()]
-    spectrum = np.abs(np.fft.rfft((frames - frames.mean(axis=1, keepdims=True)) * window, 4096)) ** 2
-    spectrum[:, 170:] = 0  # above 1 kHz there are formants rather than pitch
-    tapering = np.fft.irfft(np.abs(np.fft.rfft(window, 4096)) ** 2)[:400]
-    correlation = np.fft.irfft(spectrum)[:, :400] / tapering
-    lags = correlation[:, 60:] / correlation[:, :1]  # from 400 down to 60 Hz
-    voiced = lags.max(axis=1) > 0.7
-    pitch = 24_000 / (60 + lags[voiced].argmax(axis=1))
-    middle = np.median(pitch)
-    octave_errors = (pitch < middle / 1.8) | (pitch > middle * 1.8)
-    return float(np.std(12 * np.log2(pitch[~octave_errors])))
-
-
-def test_stability_and_style_change_the_melody(say: Say) -> None:
-    def melody(**sliders: float) -> float:
+def test_stability_and_style_change_the_pitch_range(say: Say) -> None:
+    def deviation(**sliders: float) -> float:
         text = "Nobody knows what really happened on that island, and maybe nobody ever will."
-        return _melody(say(text, "am_michael", settings=VoiceSettings(**sliders)))  # type: ignore[arg-type]
+        return pitch_deviation(say(text, "am_michael", settings=VoiceSettings(**sliders)))  # type: ignore[arg-type]
 
-    lively, plain, calm = (melody(stability=value) for value in (0.0, 0.5, 1.0))
+    lively, plain, calm = (deviation(stability=value) for value in (0.0, 0.5, 1.0))
     assert lively > plain > calm
-    assert melody(style=1.0) > melody(style=0.5) > plain
+    assert deviation(style=1.0) > deviation(style=0.5) > plain
 
 
-def test_words_are_timed_through_the_whole_text(speech: Pipeline, voices: VoiceCatalogue) -> None:
+def test_words_have_timings_through_the_whole_text(speech: Pipeline, voices: VoiceCatalogue) -> None:
     text = "First a phrase, then another one, and a last. And a new sentence."
     chunks = list(speech.synthesize(SynthesisRequest(text, voices.default)))
     words = [timed for chunk in chunks for timed in chunk.aligned.words]
@@ -127,15 +113,15 @@ def test_words_are_timed_through_the_whole_text(speech: Pipeline, voices: VoiceC
     assert chunks[-1].end_seconds * speech.sample_rate == sum(len(chunk.samples) for chunk in chunks)
 
 
-def test_context_is_not_heard(say: Say, hear: Hear) -> None:
+def test_context_is_not_spoken(say: Say, hear: Hear) -> None:
     alone = say("she walked to the old market")
-    surrounded = say(
+    with_context = say(
         "she walked to the old market", previous_text="On Monday morning", next_text="and bought a basket of apples."
     )
-    heard = hear(surrounded)
-    assert "market" in heard
-    assert not {"monday", "morning", "bought", "apples"} & set(heard.split()), heard
-    assert not np.array_equal(alone, surrounded), "the context has no influence"
+    transcript = hear(with_context)
+    assert "market" in transcript
+    assert not {"monday", "morning", "bought", "apples"} & set(transcript.split()), transcript
+    assert not np.array_equal(alone, with_context), "the context has no influence"
 
 
 def test_a_break_is_a_pause_of_that_length(say: Say) -> None:
@@ -145,5 +131,5 @@ def test_a_break_is_a_pause_of_that_length(say: Say) -> None:
 
 
 def test_given_phonemes_are_spoken(say: Say, hear: Hear) -> None:
-    heard = hear(say('I would like a <phoneme alphabet="ipa" ph="bəˈnænə">xqz</phoneme> for lunch, please.'))
-    assert "banana" in heard
+    transcript = hear(say('I would like a <phoneme alphabet="ipa" ph="bəˈnænə">xqz</phoneme> for lunch, please.'))
+    assert "banana" in transcript

@@ -1,8 +1,8 @@
-"""Database URLs as people write them."""
+"""URLs of databases."""
 
 import pytest
 
-from svc.auth.address import normalised
+from svc.auth.database import normalise_url
 
 
 @pytest.mark.parametrize(
@@ -18,8 +18,8 @@ from svc.auth.address import normalised
         ("postgresql:///d?host=/run/postgresql", "postgresql:///d?host=/run/postgresql"),
     ],
 )
-def test_understood(written: str, plain: str) -> None:
-    assert normalised(written) == plain
+def test_normalise_url(written: str, plain: str) -> None:
+    assert normalise_url(written) == plain
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_understood(written: str, plain: str) -> None:
         "http://secret",
     ],
 )
-def test_refused_without_repeating_it(written: str) -> None:
+def test_invalid_url_is_rejected_without_quoting_it(written: str) -> None:
     with pytest.raises(ValueError, match="postgresql://user:password@host/name") as error:
-        normalised(written)
+        normalise_url(written)
     assert "secret" not in str(error.value)

@@ -1,0 +1,114 @@
+"""Credentials (keys and tokens), and the principals that they authenticate."""
+
+import hashlib
+import secrets
+import string
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from hmac import compare_digest
+
+_ALPHABET = string.ascii_letters + string.digits  # no punctuation: a double click selects the whole key
+_SECRET_LENGTH = 43  # characters out of 62: 256 random bits
+_VISIBLE_LENGTH = 8  # leaves 208 bits secret
+
+
+class Scope(StrEnum):
+    FULL = "full"
+    """Everything."""
+    TTS = "tts"
+    """Synthesis and reading the voices: safe in a browser for a short time."""
+    TTS_WEBSOCKET = "tts_websocket"
+    """Opening one realtime socket."""
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """Who sends a request, and what they may do."""
+
+    key_id: str
+    """Identifies the key and reveals nothing of it; for a token, the key that it was minted with."""
+    scopes: frozenset[Scope]
+    expires_at: int | None = None
+    digest: str | None = field(default=None, repr=False)
+    """The credential's hash, with which it is looked up again; None if it is not in the keys table."""
+
+    def may(self, *scopes: Scope) -> bool:
+        """Whether it has one of these scopes, or the full one."""
+        return Scope.FULL in self.scopes or not self.scopes.isdisjoint(scopes)
+
+
+ANYONE = Principal("anyone", frozenset({Scope.FULL}))
+"""Every caller of a service without keys."""
+
+
+class Kind(StrEnum):
+    KEY = "key"
+    EPHEMERAL = "ephemeral"
+    SINGLE_USE = "single_use"
+
+
+_PREFIXES = {Kind.EPHEMERAL: "svc_tmp_", Kind.SINGLE_USE: "svc_once_", Kind.KEY: "svc_"}
+
+
+def generate_credential(kind: Kind) -> str:
+    """A prefix that shows the kind, then random letters and digits."""
+    return _PREFIXES[kind] + "".join(secrets.choice(_ALPHABET) for _ in range(_SECRET_LENGTH))
+
+
+def parse_kind(credential: str) -> Kind | None:
+    """The kind by the prefix; None for strings that `generate_credential` cannot return."""
+    for kind, prefix in _PREFIXES.items():
+        secret = credential.removeprefix(prefix)
+        if len(secret) == _SECRET_LENGTH and secret != credential and secret.isascii() and secret.isalnum():
+            return kind
+    return None
+
+
+def visible_prefix(credential: str) -> str:
+    """The part that is listed, so that people can tell keys apart."""
+    return credential[: len(credential) - _SECRET_LENGTH + _VISIBLE_LENGTH]
+
+
+def hash_credential(credential: str) -> str:
+    """What is stored of a credential. A fast hash is enough, because random keys cannot be guessed."""
+    return hashlib.sha256(credential.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class StoredKey:
+    """A row of the keys table, without its hash."""
+
+    id: str
+    kind: Kind
+    prefix: str
+    name: str
+    scopes: frozenset[Scope]
+    minted_by: str | None
+    created_at: int
+    expires_at: int | None
+    revoked_at: int | None
+    consumed_at: int | None
+    last_used_at: int | None
+
+    def is_valid(self, now: float) -> bool:
+        """Whether it is neither revoked nor expired."""
+        return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
+
+
+class StaticKeys:
+    """The keys of the settings. Only hashes are kept, so that no log, dump or repr can show a key."""
+
+    def __init__(self, keys: Iterable[str]) -> None:
+        self._digests = tuple(hash_credential(key) for key in keys)
+
+    def __bool__(self) -> bool:
+        return bool(self._digests)
+
+    def find(self, digest: str) -> Principal | None:
+        """Compares with every key in constant time, without an early exit: the time taken reveals nothing."""
+        found = None
+        for number, each in enumerate(self._digests, 1):
+            if compare_digest(each, digest):
+                found = Principal(f"static-{number}", frozenset({Scope.FULL}))
+        return found
