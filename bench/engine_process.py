@@ -1,8 +1,8 @@
-"""One engine of Kokoro's kind in a process of its own, from phonemes to samples.
+"""A worker process that runs one engine from phonemes to samples.
 
-Reads lines of JSON, {"phonemes": […], "voice": …, "path": …}, speaks the utterances one after the other, into the file
-if there is a path, and answers with what it took. A voice can be a mixture, such as `af_heart+am_adam`, or a cloned
-voice's parameters. Its arguments are the engine's name and the published fp32 file.
+Reads lines of JSON, {"phonemes": […], "voice": …, "path": …}, synthesises the utterances, into the file if there is a
+path, and answers with the times. A voice is a key, a mixture (`af_heart+am_adam`) or the parameters of a cloned voice.
+Its arguments are the engine's name and the published fp32 file.
 """
 
 import json
@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 import onnxruntime as ort
 
-from bench.stopwatch import Stopwatch
+from bench.timing import Stopwatch
 from svc.app import create_engine
 from svc.engine.protocol import Chunk, StyleTable, Utterance
 from svc.settings import Settings
@@ -27,12 +27,12 @@ from svc.voices.parameters import VoiceParameters
 TEACHER, TURBO, KOKORO = "Kokoro fp32", "svc-turbo", "SVC_ENGINE=kokoro"
 
 
-class Speaks(Protocol):
+class Synthesizes(Protocol):
     def synthesize(self, utterance: Utterance) -> Iterator[Chunk]: ...
 
 
-class Published:
-    """Kokoro's graph as it was published, run whole by ONNX Runtime with its own settings."""
+class PublishedKokoro:
+    """Kokoro's graph as published, run whole by ONNX Runtime with default settings."""
 
     def __init__(self, path: Path) -> None:
         self._session = ort.InferenceSession(path, providers=["CPUExecutionProvider"])
@@ -47,36 +47,36 @@ class Published:
         yield Chunk(self._session.run(None, feed)[0].reshape(-1))
 
 
-def _of_svc(name: str) -> Speaks:
+def _load_engine(name: str) -> Synthesizes:
     engine = create_engine(Settings(engine=name))
     engine.load()
     return engine
 
 
-_ENGINES: dict[str, Callable[[Path], Speaks]] = {
-    TEACHER: Published,
-    TURBO: lambda _: _of_svc("turbo"),
-    KOKORO: lambda _: _of_svc("kokoro"),
+_ENGINES: dict[str, Callable[[Path], Synthesizes]] = {
+    TEACHER: PublishedKokoro,
+    TURBO: lambda _: _load_engine("turbo"),
+    KOKORO: lambda _: _load_engine("kokoro"),
 }
 
 
-def _speak(engine: Speaks, question: dict[str, Any], styles: dict[str, StyleTable]) -> dict[str, Any]:
-    utterances = [_utterance(phonemes, question["voice"], styles) for phonemes in question["phonemes"]]
+def _synthesize(engine: Synthesizes, request: dict[str, Any], styles: dict[str, StyleTable]) -> dict[str, Any]:
+    utterances = [_create_utterance(phonemes, request["voice"], styles) for phonemes in request["phonemes"]]
     samples = []
     stopwatch = Stopwatch()
     for utterance in utterances:
         for chunk in engine.synthesize(utterance):
-            stopwatch.part(len(chunk.samples) / 24_000)
+            stopwatch.add(len(chunk.samples) / 24_000)
             samples.append(chunk.samples)
-    taken = stopwatch.stop()
-    if path := question.get("path"):
+    times = stopwatch.stop()
+    if path := request.get("path"):
         with wave.open(path, "wb") as file:
             file.setparams((1, 2, 24_000, 0, "NONE", "NONE"))
             file.writeframes((np.concatenate(samples).clip(-1, 1) * 32767).astype("<i2").tobytes())
-    return taken
+    return times
 
 
-def _utterance(phonemes: str, voice: str | dict[str, Any], styles: dict[str, StyleTable]) -> Utterance:
+def _create_utterance(phonemes: str, voice: str | dict[str, Any], styles: dict[str, StyleTable]) -> Utterance:
     if isinstance(voice, str):
         return Utterance(phonemes, np.stack([styles[key] for key in voice.split("+")]).mean(axis=0))
     cloned = VoiceParameters.from_json(voice)
@@ -95,7 +95,7 @@ def main() -> None:
     engine = _ENGINES[sys.argv[1]](Path(sys.argv[2]))
     styles = {voice.key: voice.style for voice in built_in()}
     for line in sys.stdin:
-        print(json.dumps(_speak(engine, json.loads(line), styles)), file=answers, flush=True)
+        print(json.dumps(_synthesize(engine, json.loads(line), styles)), file=answers, flush=True)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Speaks into files, through the same pipeline as the server."""
+"""Synthesises into files, through the same pipeline as the server."""
 
 import wave
 from pathlib import Path
@@ -14,15 +14,15 @@ from svc.synthesis.request import SpeechChunk, SynthesisRequest
 from svc.voices.settings import VoiceSettings
 
 
-class Studio:
+class Recorder:
     def __init__(self) -> None:
         settings = Settings()
         self.voices = create_voices(settings)
-        self._speech = create_pipeline(settings)
-        self._speech.load()
+        self._pipeline = create_pipeline(settings)
+        self._pipeline.load()
         self._format = formats.find("wav_24000")
 
-    def say(
+    def record_text(
         self,
         text: str,
         voice: str,
@@ -30,22 +30,22 @@ class Studio:
         settings: VoiceSettings | None = None,
         seed: int | None = None,
     ) -> float:
-        """Speaks the text into the file; the seconds that it lasts."""
+        """Writes the speech to the file; returns its length in seconds."""
         request = SynthesisRequest(text, self.voices.find(voice), settings or VoiceSettings(), seed=seed)
         self.record(request, path)
         with wave.open(str(path)) as recording:
             return float(recording.getnframes() / recording.getframerate())
 
-    def speak(self, request: SynthesisRequest) -> Samples:
-        return np.concatenate([chunk.samples for chunk in self._speech.synthesize(request)])
+    def synthesize(self, request: SynthesisRequest) -> Samples:
+        return np.concatenate([chunk.samples for chunk in self._pipeline.synthesize(request)])
 
     @property
     def sample_rate(self) -> int:
-        return self._speech.sample_rate
+        return self._pipeline.sample_rate
 
     def record(self, request: SynthesisRequest, path: Path) -> list[TimedWord]:
-        """Speaks into the file; the words with their times."""
+        """Writes the speech to the file; returns the words with their times."""
         chunks: list[SpeechChunk] = []
-        *_, whole = self._speech.render(request, self._format, chunks.append)
-        path.write_bytes(whole.audio)
+        *_, encoded = self._pipeline.render(request, self._format, chunks.append)
+        path.write_bytes(encoded.audio)
         return [timed for chunk in chunks for timed in chunk.aligned.words]

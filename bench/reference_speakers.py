@@ -1,4 +1,4 @@
-"""Recordings of real people to clone from, and what may have happened to a recording before it arrives."""
+"""Recordings of real speakers to clone from, and degradations that recordings may have."""
 
 import csv
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from svc.cloning import reference as quality
 from svc.engine.protocol import Samples
 from svc.errors import ClipTooShort
 
-_VALIDATION = ROOT / "training/cloning/validation.txt"  # whom training never heard
+_VALIDATION = ROOT / "training/speaker_encoder/validation.txt"  # speakers that are never trained on
 _MOST_OTHERS = 2
 
 
@@ -23,10 +23,10 @@ class Speaker:
     reference: Path
     """The longest recording: the voice is cloned from it."""
     others: list[Path]
-    """What the clone is compared with."""
+    """The clone is compared with these."""
 
 
-def validation(folder: Path) -> list[Speaker]:
+def read_validation_speakers(folder: Path) -> list[Speaker]:
     """`folder` has an index.tsv with file, speaker and seconds."""
     clips: dict[str, list[tuple[float, Path]]] = {name: [] for name in _VALIDATION.read_text().split()}
     for row in csv.DictReader((folder / "index.tsv").open(encoding="utf-8"), delimiter="\t"):
@@ -39,37 +39,37 @@ def validation(folder: Path) -> list[Speaker]:
     return speakers
 
 
-def clonable(person: Speaker, damage: "Damage | None" = None) -> bool:
-    """Whether the server would take the recording: some people's longest has less than three seconds of speech."""
+def is_clonable(speaker: Speaker, degradation: "Degradation | None" = None) -> bool:
+    """Whether the server accepts the recording: it needs three seconds of speech."""
     try:
-        prepared(person.reference, damage)
+        prepare(speaker.reference, degradation)
     except ClipTooShort:
         return False
     return True
 
 
-def prepared(path: Path, damage: "Damage | None" = None) -> Samples:
-    """The speech in a recording, as the server chooses and trims it."""
+def prepare(path: Path, degradation: "Degradation | None" = None) -> Samples:
+    """The speech in a recording, as the server selects and trims it."""
     recording = decode.read(path.read_bytes())
-    if damage:
-        recording = decode.read(decode.to_flac(damage(recording.samples)))
+    if degradation:
+        recording = decode.read(decode.to_flac(degradation(recording.samples)))
     return quality.examine([recording]).samples
 
 
-Damage = Callable[[Samples], Samples]
+Degradation = Callable[[Samples], Samples]
 
 
-def noisy(samples: Samples) -> Samples:
+def add_noise(samples: Samples) -> Samples:
     """Noise that falls by 3 dB an octave, 10 dB below the speech."""
-    chance = np.random.default_rng(0)
-    spectrum = np.fft.rfft(chance.standard_normal(len(samples)))
+    rng = np.random.default_rng(0)
+    spectrum = np.fft.rfft(rng.standard_normal(len(samples)))
     noise = np.fft.irfft(spectrum / np.sqrt(np.maximum(np.arange(len(spectrum)), 20)), len(samples))
     scale = np.sqrt(np.mean(np.square(samples)) / np.mean(np.square(noise)) / 10)
     mixed: Samples = (samples + scale * noise).astype(np.float32)
     return mixed
 
 
-def phoned(samples: Samples) -> Samples:
+def limit_to_telephone_band(samples: Samples) -> Samples:
     """300 to 3400 Hz."""
     spectrum = np.fft.rfft(samples)
     hertz = np.fft.rfftfreq(len(samples), 1 / decode.RATE)
@@ -77,11 +77,15 @@ def phoned(samples: Samples) -> Samples:
     return np.fft.irfft(spectrum, len(samples)).astype(np.float32)
 
 
-def compressed(samples: Samples) -> Samples:
-    """MP3 with 32 kbit/s, and back."""
+def compress_to_mp3(samples: Samples) -> Samples:
+    """To MP3 with 32 kbit/s and back."""
     with encoders.create(formats.find("mp3_22050_32"), decode.RATE) as encoder:
         content = encoder.encode(samples) + encoder.flush()
     return decode.read(content).samples
 
 
-DAMAGES: dict[str, Damage] = {"10 dB noise": noisy, "phone band": phoned, "MP3 32 kbit/s": compressed}
+DEGRADATIONS: dict[str, Degradation] = {
+    "10 dB noise": add_noise,
+    "phone band": limit_to_telephone_band,
+    "MP3 32 kbit/s": compress_to_mp3,
+}

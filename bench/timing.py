@@ -1,4 +1,4 @@
-"""What it takes to speak: seconds until the first sound and the last, and of all cores together."""
+"""Times a synthesis: seconds until the first and the last audio, and CPU seconds."""
 
 import time
 from typing import Any
@@ -10,8 +10,8 @@ class Stopwatch:
         self._first = 0.0
         self._parts: list[float] = []
 
-    def part(self, seconds: float) -> None:
-        """Some speech is ready."""
+    def add(self, seconds: float) -> None:
+        """Records that some seconds of speech are ready."""
         self._first = self._first or time.perf_counter() - self._began
         self._parts.append(seconds)
 

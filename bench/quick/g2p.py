@@ -1,6 +1,6 @@
-"""How well English phonemizers read words in context, and how fast: a table of those that are installed.
+"""How accurate and how fast are English phonemizers, svc's and others that are installed, on words in context?
 
-Run: python bench/g2p.py [--json FILE]. It scores the tables of tests/text, the second of which no rule was made for.
+It scores the tables of tests/text; no rule was made for the second one.
 """
 
 import argparse
@@ -20,10 +20,10 @@ from svc.text.g2p.espeak import Espeak
 from svc.text.language import Language
 
 TABLES = ("english_pronunciations.tsv", "english_pronunciations_held_out.tsv")
-FOLDER = Path(__file__).parent.parent / "tests" / "text"
-# Differences that no listener hears, or that are a matter of notation.
+FOLDER = Path(__file__).parents[2] / "tests" / "text"
+# Differences that are inaudible or a matter of notation.
 FOLDED = str.maketrans({"ˌ": None, "ᵊ": "ə", "T": "t", "ɾ": "t", "ᵻ": "ɪ", "ː": None, " ": None})
-# IPA as most libraries write it, in the alphabet of the tables.
+# From the IPA of most libraries to the alphabet of the tables.
 SPELLINGS = {
     "^": "", "aɪ": "I", "aʊ": "W", "d͡ʒ": "ʤ", "dʒ": "ʤ", "eɪ": "A", "t͡ʃ": "ʧ", "tʃ": "ʧ", "ɔɪ": "Y", "oʊ": "O",
     "ɜːɹ": "ɜɹ", "ɜː": "ɜɹ", "ɝ": "ɜɹ", "ɚ": "əɹ", "ɐ": "ə", "g": "ɡ",
@@ -31,9 +31,10 @@ SPELLINGS = {
 
 Words = Iterable[tuple[str, str]]
 Reader = Callable[[str], Words]
+"""From a text to its words and their phonemes."""
 
 
-def svc() -> Reader:
+def load_svc() -> Reader:
     phonemizer = Phonemizer()
 
     def read(text: str) -> Words:
@@ -42,21 +43,21 @@ def svc() -> Reader:
     return read
 
 
-def hibari() -> Reader:
+def load_hibari() -> Reader:
     g2p: Any = import_module("hibari.g2p").G2P()
     return lambda text: [(token.text, token.phonemes or "") for token in g2p.phonemize_tokens(g2p.tokenize(text))]
 
 
-def gruut() -> Reader:
+def load_gruut() -> Reader:
     sentences: Any = import_module("gruut").sentences
     return lambda text: [
-        (word.text, respelt("".join(word.phonemes or ())))
+        (word.text, respell("".join(word.phonemes or ())))
         for sentence in sentences(text, lang="en-us")
         for word in sentence
     ]
 
 
-def espeak() -> Reader:
+def load_espeak() -> Reader:
     library = Espeak()
 
     def read(text: str) -> Words:
@@ -64,51 +65,55 @@ def espeak() -> Reader:
         sounds = library(text, "en-us")
         if len(sounds) != len(words):
             sounds = ["".join(library(word, "en-us")) for word in words]
-        return zip(words, map(respelt, sounds), strict=True)
+        return zip(words, map(respell, sounds), strict=True)
 
     return read
 
 
-def respelt(ipa: str) -> str:
+def respell(ipa: str) -> str:
     for theirs, ours in SPELLINGS.items():
         ipa = ipa.replace(theirs, ours)
     return re.sub("(.)\u0329", r"ᵊ\1", ipa)
 
 
 def score(read: Reader, name: str) -> tuple[int, int]:
-    """How many rows of a table there are, and how many are read right."""
+    """The number of rows of a table, and how many are right."""
     rows = (FOLDER / name).read_text(encoding="utf-8").splitlines()
     right = 0
     for row in rows:
         sentence, sounds = row.split("\t")
         start, end = sentence.index("["), sentence.index("]") - 1
         text = sentence.replace("[", "").replace("]", "")
-        found, at = "", 0
+        found, position = "", 0
         for word, sound in read(text):
-            place = text.find(word, at)
+            place = text.find(word, position)
             if place < 0:
                 continue
-            at = place + len(word)
-            if place < end and at > start:
+            position = place + len(word)
+            if place < end and position > start:
                 found += sound
         right += found.translate(FOLDED) in [sound.translate(FOLDED) for sound in sounds.split("|")]
     return len(rows), right
 
 
+PHONEMIZERS = {"svc": load_svc, "hibari": load_hibari, "gruut": load_gruut, "espeak": load_espeak}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", type=Path)
+    target = parser.parse_args().json
     results: dict[str, dict[str, float]] = {}
-    for make in (svc, hibari, gruut, espeak):
+    for name, load in PHONEMIZERS.items():
         try:
-            read = make()
+            read = load()
         except ImportError:
             continue
         read("Hello.")
-        begun = time.perf_counter()
+        began = time.perf_counter()
         scores = [score(read, table) for table in TABLES]
-        seconds = time.perf_counter() - begun
-        results[make.__name__] = {
+        seconds = time.perf_counter() - began
+        results[name] = {
             "tuned": scores[0][1] / scores[0][0],
             "held out": scores[1][1] / scores[1][0],
             "ms a sentence": 1000 * seconds / sum(rows for rows, _ in scores),
@@ -117,7 +122,6 @@ def main() -> None:
     for name, result in results.items():
         table.add_row(name, f"{result['tuned']:.1%}", f"{result['held out']:.1%}", f"{result['ms a sentence']:.1f}")
     Console().print(table)
-    target = parser.parse_args().json
     if target:
         target.write_text(json.dumps(results, indent=2), encoding="utf-8")
 

@@ -1,4 +1,4 @@
-"""Realtime: how soon speech follows text that is still being written, and whether it ever has to wait for more."""
+"""How soon does speech follow a text that is still being written, and does playback ever run out of audio?"""
 
 import asyncio
 import base64
@@ -18,8 +18,8 @@ from bench import options, sentences, server
 from bench.report import Report
 
 VOICE = "af_heart"
-WORDS_A_SECOND = 15  # a language model, writing
-WORDS = 70  # about what an assistant answers
+WORDS_A_SECOND = 15  # of a language model
+WORDS = 70  # a typical answer of an assistant
 SOCKETS = (1, 4, 8)
 _BYTES_A_SECOND = 2 * 24_000  # of pcm_24000
 _PHRASE_ENDS = ".,;:!?"
@@ -28,39 +28,39 @@ _PHRASE_ENDS = ".,;:!?"
 @dataclass(frozen=True)
 class Measure:
     first_audio: float
-    """Seconds from the word that completes the first phrase to the first sound."""
+    """Seconds from the word that completes the first phrase to the first audio."""
     longest_gap: float
-    """The longest silence of a player that starts with the first sound, in seconds."""
+    """The longest time, in seconds, that a player has nothing to play after the first audio."""
     speech: float
     """Seconds of speech."""
     after_text: float
-    """Seconds from the last word to the last sound: negative where all was spoken before."""
+    """Seconds from the last word to the last audio; negative if all audio came before."""
 
 
 def main(
-    rounds: Annotated[int, typer.Option(help="How often each number of sockets.", min=1)] = 3,
+    rounds: Annotated[int, typer.Option(help="Rounds for each number of sockets.", min=1)] = 3,
     output: options.Output = None,
 ) -> None:
-    """Each socket gets another part of a story, word by word; the peer sends its text when all of it is written."""
+    """Each socket gets another part of a story, word by word; the comparison sends the text once it is complete."""
     words = " ".join(sentence.text for sentence in sentences.read("story")).split()
-    texts = [_part(words, index) for index in range(max(SOCKETS))]
-    ways = {"svc, words over a socket": _dictated, "svc, POST /stream once all is written": _posted}
-    taken: dict[str, dict[int, list[Measure]]] = {way: {count: [] for count in SOCKETS} for way in ways}
-    with server.running("turbo") as svc, Progress() as progress:
-        asyncio.run(_dictated(svc, texts[0]))  # the first time pays for what is loaded late
-        task = progress.add_task("speaking", total=rounds * len(SOCKETS) * len(ways))
+    texts = [_cut_text(words, index) for index in range(max(SOCKETS))]
+    ways = {"svc, words over a socket": _stream_words, "svc, POST /stream once all is written": _post_text}
+    results: dict[str, dict[int, list[Measure]]] = {way: {count: [] for count in SOCKETS} for way in ways}
+    with server.run_server("turbo") as svc, Progress() as progress:
+        asyncio.run(_stream_words(svc, texts[0]))  # warm-up
+        task = progress.add_task("synthesising", total=rounds * len(SOCKETS) * len(ways))
         for _ in range(rounds):
             for count in SOCKETS:
-                for way, speak in ways.items():
-                    taken[way][count] += asyncio.run(_together([speak(svc, text) for text in texts[:count]]))
+                for way, synthesize in ways.items():
+                    results[way][count] += asyncio.run(_run_together([synthesize(svc, text) for text in texts[:count]]))
                     progress.advance(task)
     report = Report(
         "realtime",
         f"Realtime: a language model writes {WORDS_A_SECOND} words a second",
         ["way", "at once", "first phrase to first sound, median", "worst", "longest gap in playback", "speech"],
-        figures={way: {count: list(map(asdict, runs)) for count, runs in by.items()} for way, by in taken.items()},
+        figures={way: {count: list(map(asdict, runs)) for count, runs in by.items()} for way, by in results.items()},
     )
-    for way, by_count in taken.items():
+    for way, by_count in results.items():
         for count, measures in by_count.items():
             firsts = [measure.first_audio for measure in measures]
             gap = max(measure.longest_gap for measure in measures)
@@ -77,14 +77,14 @@ def main(
     report.save(output)
 
 
-def _part(words: list[str], index: int) -> list[str]:
-    """So many words from the beginning of some sentence on."""
+def _cut_text(words: list[str], index: int) -> list[str]:
+    """`WORDS` words from the beginning of a sentence."""
     starts = [at for at, word in enumerate(words) if at == 0 or words[at - 1].endswith(".")]
     start = starts[index * 5]
     return words[start : start + WORDS]
 
 
-def _first_phrase(words: list[str]) -> int:
+def _find_first_phrase(words: list[str]) -> int:
     """The index of the word that completes it."""
     length = 0
     for index, word in enumerate(words):
@@ -94,14 +94,14 @@ def _first_phrase(words: list[str]) -> int:
     return len(words) - 1
 
 
-async def _together(speaking: list[Coroutine[Any, Any, Measure]]) -> list[Measure]:
-    return list(await asyncio.gather(*speaking))
+async def _run_together(runs: list[Coroutine[Any, Any, Measure]]) -> list[Measure]:
+    return list(await asyncio.gather(*runs))
 
 
-async def _dictated(svc: server.Server, words: list[str]) -> Measure:
+async def _stream_words(svc: server.Server, words: list[str]) -> Measure:
     address = svc.address.replace("http", "ws", 1)
     written: list[float] = []
-    sounds: list[tuple[float, float]] = []
+    audio: list[tuple[float, float]] = []
     async with connect(f"{address}/v1/text-to-speech/{VOICE}/stream-input?output_format=pcm_24000") as socket:
         await socket.send(json.dumps({"text": " "}))
 
@@ -115,37 +115,37 @@ async def _dictated(svc: server.Server, words: list[str]) -> Measure:
 
         writing = asyncio.create_task(write())
         async for frame in socket:
-            audio = base64.b64decode(json.loads(frame)["audio"] or "")
-            sounds.append((time.perf_counter(), len(audio) / _BYTES_A_SECOND))
+            chunk = base64.b64decode(json.loads(frame)["audio"] or "")
+            audio.append((time.perf_counter(), len(chunk) / _BYTES_A_SECOND))
         await writing
-    return _measure(written, sounds, _first_phrase(words))
+    return _measure(written, audio, _find_first_phrase(words))
 
 
-async def _posted(svc: server.Server, words: list[str]) -> Measure:
-    """What a client does that cannot send its text bit by bit."""
+async def _post_text(svc: server.Server, words: list[str]) -> Measure:
+    """A client that sends its text only when it is complete."""
     began = time.perf_counter()
     written = [began + index / WORDS_A_SECOND for index in range(len(words))]
     await asyncio.sleep(len(words) / WORDS_A_SECOND)
 
-    def streamed() -> list[tuple[float, float]]:
+    def stream() -> list[tuple[float, float]]:
         parts = svc.stream(VOICE, "pcm_24000", {"text": " ".join(words)})
         return [(time.perf_counter(), len(part) / _BYTES_A_SECOND) for part in parts]
 
     with ThreadPoolExecutor(1) as thread:
-        sounds = await asyncio.get_running_loop().run_in_executor(thread, streamed)
-    return _measure(written, sounds, _first_phrase(words))
+        audio = await asyncio.get_running_loop().run_in_executor(thread, stream)
+    return _measure(written, audio, _find_first_phrase(words))
 
 
-def _measure(written: list[float], sounds: list[tuple[float, float]], phrase: int) -> Measure:
-    played_until, longest = sounds[0][0], 0.0
-    for arrived, seconds in sounds:
+def _measure(written: list[float], audio: list[tuple[float, float]], phrase: int) -> Measure:
+    played_until, longest = audio[0][0], 0.0
+    for arrived, seconds in audio:
         longest = max(longest, arrived - played_until)
         played_until = max(played_until, arrived) + seconds
     return Measure(
-        first_audio=sounds[0][0] - written[phrase],
+        first_audio=audio[0][0] - written[phrase],
         longest_gap=longest,
-        speech=sum(seconds for _, seconds in sounds),
-        after_text=sounds[-1][0] - written[-1],
+        speech=sum(seconds for _, seconds in audio),
+        after_text=audio[-1][0] - written[-1],
     )
 
 

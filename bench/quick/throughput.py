@@ -1,4 +1,4 @@
-"""One engine, spoken with by several threads at once: how much speech the device of SVC_DEVICE makes in a second."""
+"""How many seconds of speech does one engine synthesise per second, for several threads at once, on SVC_DEVICE?"""
 
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from bench import options, pace, speed
+from bench import options, sentences
 from bench.report import Report
 from svc.app import create_engine, create_voices
 from svc.engine.protocol import Utterance
@@ -17,33 +17,35 @@ from svc.text.language import Language
 
 def main(
     streams: Annotated[list[int] | None, typer.Option(help="May be repeated; default: 1, 2, 4, 8 and 16.")] = None,
-    seconds: Annotated[float, typer.Option(help="How long each number of streams is tried.")] = 5,
+    seconds: Annotated[float, typer.Option(help="How long each number of streams is measured.")] = 5,
     output: options.Output = None,
 ) -> None:
-    """Every stream speaks the paragraph of bench.speed over and over."""
+    """Every stream synthesises the same paragraph again and again."""
     settings = Settings()
     engine = create_engine(settings)
     engine.load()
-    style = create_voices(settings).find(speed.VOICE).style
-    spoken = [Utterance(each, style) for each in pace.read(Phonemizer(), speed.PARAGRAPH, Language.ENGLISH_US)]
+    style = create_voices(settings).find(sentences.VOICE).style
+    utterances = [
+        Utterance(each, style) for each in sentences.phonemize(Phonemizer(), sentences.PARAGRAPH, Language.ENGLISH_US)
+    ]
 
-    def speak_until(end: float) -> float:
-        """The seconds of speech that were made."""
+    def synthesize_until(end: float) -> float:
+        """The seconds of speech."""
         samples = 0
         while time.perf_counter() < end:
-            samples += sum(len(chunk.samples) for utterance in spoken for chunk in engine.synthesize(utterance))
+            samples += sum(len(chunk.samples) for utterance in utterances for chunk in engine.synthesize(utterance))
         return samples / engine.sample_rate
 
-    speak_until(time.perf_counter() + 0.1)
+    synthesize_until(time.perf_counter() + 0.1)
     rates = {}
     for count in streams or (1, 2, 4, 8, 16):
         with ThreadPoolExecutor(count) as pool:
             began = time.perf_counter()
-            speech = sum(pool.map(speak_until, [began + seconds] * count))
+            speech = sum(pool.map(synthesize_until, [began + seconds] * count))
             rates[count] = speech / (time.perf_counter() - began)
     report = Report(
         "streams",
-        f"Speech made in a second by SVC_ENGINE={settings.engine}, SVC_DEVICE={settings.device}",
+        f"Throughput of SVC_ENGINE={settings.engine}, SVC_DEVICE={settings.device}",
         ["streams at once", "seconds of speech a second"],
         [[str(count), f"{rate:.1f}"] for count, rate in rates.items()],
         figures={"device": settings.device, "speech_a_second": rates},

@@ -1,7 +1,4 @@
-"""What the watermark survives: recordings of people are marked, treated, and checked, marked and unmarked.
-
-python -m bench.watermark FOLDER
-"""
+"""Which treatments does the watermark survive, and is it ever found in recordings without one?"""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -21,17 +18,17 @@ from svc.errors import SvcError
 _SUFFIXES = {".flac", ".wav", ".mp3", ".ogg", ".opus", ".m4a"}
 
 
-def _encoded(samples: Samples, output_format: str) -> Samples:
+def _encode(samples: Samples, output_format: str) -> Samples:
     with encoders.create(formats.find(output_format), RATE) as encoder:
         return decode.read(encoder.encode(samples) + encoder.flush()).samples
 
 
-def _resampled(samples: Samples, rate: int) -> Samples:
+def _resample(samples: Samples, rate: int) -> Samples:
     there = Resampler(RATE, rate).feed(samples, last=True)
     return Resampler(rate, RATE).feed(there, last=True)
 
 
-def _noisy(samples: Samples, snr: float) -> Samples:
+def _add_noise(samples: Samples, snr: float) -> Samples:
     noise = np.random.default_rng(1).standard_normal(len(samples), dtype=np.float32)
     return samples + noise * np.float32(samples.std() * 10 ** (-snr / 20))
 
@@ -39,39 +36,47 @@ def _noisy(samples: Samples, snr: float) -> Samples:
 TREATMENTS: dict[str, Callable[[Samples], Samples]] = {
     "none": lambda samples: samples,
     "a tenth as loud": lambda samples: np.float32(0.1) * samples,
-    "MP3 64 kbit/s": lambda samples: _encoded(samples, "mp3_44100_64"),
-    "MP3 32 kbit/s, 22 kHz": lambda samples: _encoded(samples, "mp3_22050_32"),
-    "Opus 32 kbit/s": lambda samples: _encoded(samples, "opus_48000_32"),
-    "16 kHz": lambda samples: _resampled(samples, 16_000),
-    "8 kHz": lambda samples: _resampled(samples, 8_000),
-    "noise at 30 dB": lambda samples: _noisy(samples, 30),
+    "MP3 64 kbit/s": lambda samples: _encode(samples, "mp3_44100_64"),
+    "MP3 32 kbit/s, 22 kHz": lambda samples: _encode(samples, "mp3_22050_32"),
+    "Opus 32 kbit/s": lambda samples: _encode(samples, "opus_48000_32"),
+    "16 kHz": lambda samples: _resample(samples, 16_000),
+    "8 kHz": lambda samples: _resample(samples, 8_000),
+    "noise at 30 dB": lambda samples: _add_noise(samples, 30),
     "5 s out of the middle": lambda samples: samples[RATE : RATE * 6],
     "3 s out of the middle": lambda samples: samples[RATE : RATE * 4],
 }
 
 
 def main(
-    folder: Annotated[Path, typer.Argument(help="Recordings, of which those of 8 s and more are used.")],
-    limit: Annotated[int, typer.Option(help="How many recordings.")] = 30,
+    folder: Annotated[Path, typer.Argument(help="Recordings; those of 8 s and more are used.")],
+    limit: Annotated[int, typer.Option(help="Number of recordings.")] = 30,
     output: Output = None,
 ) -> None:
-    recordings = _recordings(folder, limit)
+    """Recordings of people are marked, treated and checked, with and without the mark."""
+    recordings = _read_recordings(folder, limit)
     marked = [mark(samples, 0) for samples in recordings]
     distance = np.mean([_snr(*pair) for pair in zip(recordings, marked, strict=True)])
     report = Report("watermark", "The watermark", ["treatment", "found", "least sure", "found where it is not"])
     report.notes = [f"{len(marked)} recordings; the mark lies {distance:.0f} dB below them."]
     for name, treatment in TREATMENTS.items():
-        there, elsewhere = ([check(treatment(each)) for each in group] for group in (marked, recordings))
-        found, wrong = sum(each.found for each in there), sum(each.found for each in elsewhere)
-        least = max(each.doubt for each in there)
-        report.rows.append([name, f"{found} of {len(there)}", f"{least:.0e}", f"{wrong} of {len(elsewhere)}"])
-        report.figures[name] = {"doubts": [each.doubt for each in there], "unmarked": [e.doubt for e in elsewhere]}
+        marked_results, unmarked_results = (
+            [check(treatment(each)) for each in group] for group in (marked, recordings)
+        )
+        found, wrong = sum(each.found for each in marked_results), sum(each.found for each in unmarked_results)
+        least = max(each.doubt for each in marked_results)
+        report.rows.append(
+            [name, f"{found} of {len(marked_results)}", f"{least:.0e}", f"{wrong} of {len(unmarked_results)}"]
+        )
+        report.figures[name] = {
+            "doubts": [each.doubt for each in marked_results],
+            "unmarked": [each.doubt for each in unmarked_results],
+        }
     report.show()
     report.save(output)
 
 
-def _recordings(folder: Path, limit: int) -> list[Samples]:
-    """One for each folder below, as folders stand for people."""
+def _read_recordings(folder: Path, limit: int) -> list[Samples]:
+    """One from each subfolder: a folder per person."""
     found: dict[Path, Samples] = {}
     for file in sorted(folder.rglob("*")):
         if file.suffix.lower() in _SUFFIXES and file.parent not in found and len(found) < limit:

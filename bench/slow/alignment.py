@@ -1,4 +1,4 @@
-"""English: how far the times that svc tells lie from when its words are heard."""
+"""How far are svc's word timings from the words' onsets in the audio?"""
 
 import re
 import tempfile
@@ -10,8 +10,8 @@ import typer
 from rich.progress import track
 
 from bench import options, sentences
+from bench.recorder import Recorder
 from bench.report import Report
-from bench.studio import Studio
 from bench.worker import Worker
 from svc.synthesis.request import SynthesisRequest
 
@@ -20,50 +20,50 @@ BAR = 0.060
 
 
 def main(
-    limit: Annotated[int, typer.Option(help="How many sentences, each by the next of four voices.")] = 20,
+    limit: Annotated[int, typer.Option(help="Number of sentences; four voices take turns.")] = 20,
     eval_home: options.EvalHome = options.EVAL_HOME,
     output: options.Output = None,
 ) -> None:
     """The median distance between a word's time and its onset in the audio."""
     plain = [each.text for each in sentences.read("en", None) if re.fullmatch(r"[A-Za-z ',.?!—-]+", each.text)]
     measured = []
-    with tempfile.TemporaryDirectory() as scratch, Worker.listening(eval_home) as listener:
-        studio = Studio()
-        for number, text in enumerate(track(plain[:limit], "listening")):
+    with tempfile.TemporaryDirectory() as scratch, Worker.evaluator(eval_home) as evaluator:
+        recorder = Recorder()
+        for number, text in enumerate(track(plain[:limit], "evaluating")):
             path = Path(scratch) / f"{number}.wav"
-            voice = studio.voices.find(VOICES[number % len(VOICES)])
+            voice = recorder.voices.find(VOICES[number % len(VOICES)])
             timed = [
-                each for each in studio.record(SynthesisRequest(text, voice), path) if each.word.spoken[0].isalpha()
+                each for each in recorder.record(SynthesisRequest(text, voice), path) if each.word.spoken[0].isalpha()
             ]
             words = [re.sub(r"[^a-z']", "", each.word.spoken.lower()) for each in timed]
-            heard = listener.ask(path=str(path), senses=["onsets"], references=words)
-            measured.append({"text": text, "voice": voice.key, "svc": [each.start for each in timed], **heard})
+            onsets = evaluator.ask(path=str(path), measures=["onsets"], references=words)
+            measured.append({"text": text, "voice": voice.key, "svc": [each.start for each in timed], **onsets})
     report = Report(
         "alignment",
         f"Word onsets in {len(measured)} sentences",
         ["compared with", "words", "median distance", "90 % within", "svc is later by (median)"],
         figures={"sentences": measured},
-        notes=[f"Bar: a median of at most {BAR * 1000:.0f} ms. A sentence that an ear hears otherwise is left out."],
+        notes=[f"Bar: a median of at most {BAR * 1000:.0f} ms. Sentences with another transcript are left out."],
     )
-    for encoder in ("aligner", "whisper"):
-        report.rows.append(_row(encoder, _differences(measured, encoder)))
+    for source in ("aligner", "whisper"):
+        report.rows.append(_make_row(source, _differences(measured, source)))
     report.show()
     report.save(output)
 
 
-def _differences(measured: list[dict[str, Any]], encoder: str) -> list[float]:
+def _differences(measured: list[dict[str, Any]], source: str) -> list[float]:
     return [
         ours - theirs
         for each in measured
-        if each[encoder] is not None and len(each[encoder]) == len(each["svc"])
-        for ours, theirs in zip(each["svc"], each[encoder], strict=True)
+        if each[source] is not None and len(each[source]) == len(each["svc"])
+        for ours, theirs in zip(each["svc"], each[source], strict=True)
     ]
 
 
-def _row(encoder: str, differences: list[float]) -> list[str]:
+def _make_row(source: str, differences: list[float]) -> list[str]:
     distances = sorted(map(abs, differences))
     return [
-        encoder,
+        source,
         str(len(distances)),
         f"{median(distances) * 1000:.0f} ms",
         f"{distances[int(0.9 * len(distances))] * 1000:.0f} ms",

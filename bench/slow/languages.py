@@ -1,4 +1,4 @@
-"""Every language: how much of its sentences Whisper base understands, from a native voice."""
+"""How much of each language, spoken by a native voice, does Whisper base understand?"""
 
 import tempfile
 from pathlib import Path
@@ -9,8 +9,8 @@ import typer
 from rich.progress import track
 
 from bench import options, sentences
+from bench.recorder import Recorder
 from bench.report import Report
-from bench.studio import Studio
 from bench.worker import Worker
 from svc.text.language import Language
 
@@ -32,34 +32,34 @@ def main(
     languages: Annotated[
         list[Language] | None, typer.Option("--language", help="May be repeated; default: all.")
     ] = None,
-    limit: Annotated[int | None, typer.Option(help="Only the first so many sentences of each.")] = None,
+    limit: Annotated[int | None, typer.Option(help="Only the first N sentences of each.")] = None,
     eval_home: options.EvalHome = options.EVAL_HOME,
     keep: options.Keep = None,
     output: options.Output = None,
 ) -> None:
     """The word error rate (Hindi, Japanese and Mandarin: character error rate) and DistillMOS for each language."""
     clips: list[dict[str, Any]] = []
-    with tempfile.TemporaryDirectory() as scratch, Worker.listening(eval_home) as listener:
-        studio, folder = Studio(), keep or Path(scratch)
+    with tempfile.TemporaryDirectory() as scratch, Worker.evaluator(eval_home) as evaluator:
+        recorder, folder = Recorder(), keep or Path(scratch)
         folder.mkdir(parents=True, exist_ok=True)
-        for language in track(languages or list(Language), "listening"):
+        for language in track(languages or list(Language), "evaluating"):
             clips += [
-                _measure(studio, listener, language, sentence, folder / f"{language}-{number:02}.wav")
+                _measure(recorder, evaluator, language, sentence, folder / f"{language}-{number:02}.wav")
                 for number, sentence in enumerate(sentences.read(language, limit), 1)
             ]
-    report = _report(clips)
+    report = _make_report(clips)
     report.show()
     report.save(output)
 
 
-def _report(clips: list[dict[str, Any]]) -> Report:
+def _make_report(clips: list[dict[str, Any]]) -> Report:
     report = Report(
         "languages",
         "What Whisper base understands in each language",
         ["language", "voice", "sentences", "measure", "error rate", "sentences heard perfectly", "DistillMOS"],
     )
     for language in dict.fromkeys(clip["language"] for clip in clips):
-        report.rows.append(_row(Language(language), [clip for clip in clips if clip["language"] == language]))
+        report.rows.append(_make_row(Language(language), [clip for clip in clips if clip["language"] == language]))
     report.figures["clips"] = clips
     report.notes = [
         "Figures are unified on both sides; Japanese is compared by its sound (kana), Mandarin in simplified "
@@ -74,19 +74,19 @@ def _report(clips: list[dict[str, Any]]) -> Report:
 
 
 def _measure(
-    studio: Studio, listener: Worker, language: Language, sentence: sentences.Sentence, path: Path
+    recorder: Recorder, evaluator: Worker, language: Language, sentence: sentences.Sentence, path: Path
 ) -> dict[str, Any]:
-    seconds = studio.say(sentence.text, VOICES[language], path)
-    answer = listener.ask(
+    seconds = recorder.record_text(sentence.text, VOICES[language], path)
+    answer = evaluator.ask(
         path=str(path),
-        senses=["mos", "words"],
+        measures=["mos", "words"],
         language=language.split("-")[0],
         references=sentence.references,
     )
     return {"language": language, "text": sentence.text, "seconds": round(seconds, 2), **answer}
 
 
-def _row(language: Language, clips: list[dict[str, Any]]) -> list[str]:
+def _make_row(language: Language, clips: list[dict[str, Any]]) -> list[str]:
     rate = sum(clip["wrong"] for clip in clips) / sum(clip["length"] for clip in clips)
     return [
         language,

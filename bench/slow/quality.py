@@ -1,4 +1,4 @@
-"""English: how natural 40 varied sentences sound in four voices, and how many of their words are understood."""
+"""How natural is English, and how many words does Whisper get wrong, in 40 varied sentences and four voices?"""
 
 import tempfile
 from pathlib import Path
@@ -9,8 +9,8 @@ import typer
 from rich.progress import track
 
 from bench import options, sentences
+from bench.recorder import Recorder
 from bench.report import Report
-from bench.studio import Studio
 from bench.worker import Worker
 
 VOICES = ("af_heart", "am_eric", "bf_isabella", "bm_fable")
@@ -19,27 +19,27 @@ MOS_BAR, WER_BAR = 4.5, 0.03
 
 def main(
     voices: Annotated[list[str] | None, typer.Option("--voice", help="May be repeated; default: four voices.")] = None,
-    limit: Annotated[int | None, typer.Option(help="Only the first so many sentences.")] = None,
+    limit: Annotated[int | None, typer.Option(help="Only the first N sentences.")] = None,
     eval_home: options.EvalHome = options.EVAL_HOME,
     keep: options.Keep = None,
     output: options.Output = None,
 ) -> None:
     """Mean DistillMOS and the word error rate of Whisper base, for each voice and altogether."""
     texts = sentences.read("en", limit)
-    with tempfile.TemporaryDirectory() as scratch, Worker.listening(eval_home) as listener:
-        studio, folder = Studio(), keep or Path(scratch)
+    with tempfile.TemporaryDirectory() as scratch, Worker.evaluator(eval_home) as evaluator:
+        recorder, folder = Recorder(), keep or Path(scratch)
         folder.mkdir(parents=True, exist_ok=True)
-        spoken = [(voice, number, text) for voice in voices or VOICES for number, text in enumerate(texts, 1)]
-        heard = [
-            _measure(studio, listener, voice, sentence, folder / f"{voice}-{number:02}.wav")
-            for voice, number, sentence in track(spoken, "listening")
+        utterances = [(voice, number, text) for voice in voices or VOICES for number, text in enumerate(texts, 1)]
+        clips = [
+            _measure(recorder, evaluator, voice, sentence, folder / f"{voice}-{number:02}.wav")
+            for voice, number, sentence in track(utterances, "evaluating")
         ]
-    report = _report(heard)
+    report = _make_report(clips)
     report.show()
     report.save(output)
 
 
-def _report(clips: list[dict[str, Any]]) -> Report:
+def _make_report(clips: list[dict[str, Any]]) -> Report:
     voices = list(dict.fromkeys(clip["voice"] for clip in clips))
     report = Report(
         "quality",
@@ -48,8 +48,8 @@ def _report(clips: list[dict[str, Any]]) -> Report:
         figures={"clips": clips},
     )
     for voice in voices:
-        report.rows.append(_row(voice, [clip for clip in clips if clip["voice"] == voice]))
-    report.rows.append(_row("all", clips))
+        report.rows.append(_make_row(voice, [clip for clip in clips if clip["voice"] == voice]))
+    report.rows.append(_make_row("all", clips))
     report.figures |= {"mos": _mos(clips), "wer": _wer(clips), "plain_wer": _plain_wer(clips)}
     report.notes = [
         f"Bars: DistillMOS at least {MOS_BAR}, word error rate at most {WER_BAR:.0%}. "
@@ -64,9 +64,11 @@ def _report(clips: list[dict[str, Any]]) -> Report:
     return report
 
 
-def _measure(studio: Studio, listener: Worker, voice: str, sentence: sentences.Sentence, path: Path) -> dict[str, Any]:
-    seconds = studio.say(sentence.text, voice, path)
-    answer = listener.ask(path=str(path), senses=["mos", "words"], language="en", references=sentence.references)
+def _measure(
+    recorder: Recorder, evaluator: Worker, voice: str, sentence: sentences.Sentence, path: Path
+) -> dict[str, Any]:
+    seconds = recorder.record_text(sentence.text, voice, path)
+    answer = evaluator.ask(path=str(path), measures=["mos", "words"], language="en", references=sentence.references)
     return {"voice": voice, "text": sentence.text, "seconds": round(seconds, 2), **answer}
 
 
@@ -82,7 +84,7 @@ def _plain_wer(clips: list[dict[str, Any]]) -> float:
     return round(float(mean(clip["plain_wer"] for clip in clips)), 4)
 
 
-def _row(name: str, clips: list[dict[str, Any]]) -> list[str]:
+def _make_row(name: str, clips: list[dict[str, Any]]) -> list[str]:
     lowest = min(clip["mos"] for clip in clips)
     seconds = sum(clip["seconds"] for clip in clips)
     return [

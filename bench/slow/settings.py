@@ -1,4 +1,4 @@
-"""`voice_settings` that one can hear: what each slider does to melody, length, speaker and naturalness."""
+"""What does each of `voice_settings`, and `seed`, do to pitch, length, speaker and naturalness?"""
 
 import tempfile
 from dataclasses import dataclass, replace
@@ -12,8 +12,8 @@ import typer
 from rich.progress import track
 
 from bench import options, sentences
+from bench.recorder import Recorder
 from bench.report import Report
-from bench.studio import Studio
 from bench.worker import Worker
 from svc.voices.settings import VoiceSettings
 
@@ -22,14 +22,14 @@ _DEFAULTS = VoiceSettings()
 
 
 @dataclass(frozen=True, slots=True)
-class Take:
+class Variant:
     slider: str
     value: float | str
     settings: VoiceSettings = _DEFAULTS
     seed: int | None = None
 
 
-def _with(slider: str, value: float) -> VoiceSettings:
+def _create_settings(slider: str, value: float) -> VoiceSettings:
     changes: dict[str, Any] = {slider: value}
     return replace(_DEFAULTS, **changes)
 
@@ -41,34 +41,34 @@ _SLIDERS: dict[str, tuple[float, ...]] = {
     "similarity_boost": (0, 0.5, 0.75, 1),
     "use_speaker_boost": (False,),
 }
-_AS_IT_IS = Take("(none)", "")
-_TAKES = [
-    _AS_IT_IS,
-    *(Take(name, value, _with(name, value)) for name, values in _SLIDERS.items() for value in values),
-    *(Take("seed", seed, seed=seed) for seed in (1, 2, 3)),
+_DEFAULT = Variant("(none)", "")
+_VARIANTS = [
+    _DEFAULT,
+    *(Variant(name, value, _create_settings(name, value)) for name, values in _SLIDERS.items() for value in values),
+    *(Variant("seed", seed, seed=seed) for seed in (1, 2, 3)),
 ]
 
 
 def main(
-    limit: Annotated[int, typer.Option(help="How many sentences each voice speaks.", min=1)] = 3,
+    limit: Annotated[int, typer.Option(help="Number of sentences per voice.", min=1)] = 3,
     eval_home: options.EvalHome = options.EVAL_HOME,
     keep: options.Keep = None,
     output: options.Output = None,
 ) -> None:
-    """Each slider alone, the others at their defaults: means over the sentences and two voices."""
+    """Each setting alone, the others at their defaults: means over the sentences and two voices."""
     texts = [sentence for sentence in sentences.read("en") if len(sentence.text) > 60][:limit]
-    with tempfile.TemporaryDirectory() as scratch, Worker.listening(eval_home) as listener:
-        studio, folder = Studio(), keep or Path(scratch)
+    with tempfile.TemporaryDirectory() as scratch, Worker.evaluator(eval_home) as evaluator:
+        recorder, folder = Recorder(), keep or Path(scratch)
         folder.mkdir(parents=True, exist_ok=True)
         clips = [
-            _measure(studio, listener, take, voice, number, sentence, folder)
-            for take in track(_TAKES, "listening")
+            _measure(recorder, evaluator, variant, voice, number, sentence, folder)
+            for variant in track(_VARIANTS, "evaluating")
             for voice in VOICES
             for number, sentence in enumerate(texts)
         ]
-    own = {(clip["voice"], clip["number"]): clip for clip in clips if clip["slider"] == _AS_IT_IS.slider}
+    unchanged = {(clip["voice"], clip["number"]): clip for clip in clips if clip["slider"] == _DEFAULT.slider}
     for clip in clips:
-        before = own[clip["voice"], clip["number"]]
+        before = unchanged[clip["voice"], clip["number"]]
         clip["similarity"] = float(np.dot(clip["speaker"], before["speaker"]))
         clip["length"] = clip["seconds"] / before["seconds"]
     report = Report(
@@ -77,37 +77,40 @@ def main(
         ["setting", "value", "pitch deviation", "length", "same speaker", "DistillMOS"],
         figures={"clips": [{key: value for key, value in clip.items() if key != "speaker"} for clip in clips]},
     )
-    for take in _TAKES:
-        report.rows.append(_row(take, [clip for clip in clips if (clip["slider"], clip["value"]) == _name(take)]))
+    for variant in _VARIANTS:
+        report.rows.append(
+            _make_row(variant, [clip for clip in clips if (clip["slider"], clip["value"]) == _name(variant)])
+        )
     report.notes = [
         "Pitch deviation: standard deviation over the voiced frames, in semitones. Length and speaker (ERes2Net "
         "cosine) are beside the same sentence without settings.",
-        f"Falls with stability: {_monotonic(clips, 'stability', 'pitch_sd', -1)}. Rises with style: "
-        f"{_monotonic(clips, 'style', 'pitch_sd', 1)}. Shorter with speed: {_monotonic(clips, 'speed', 'length', -1)}.",
+        f"Falls with stability: {_check_order(clips, 'stability', 'pitch_sd', -1)}. "
+        f"Rises with style: {_check_order(clips, 'style', 'pitch_sd', 1)}. "
+        f"Shorter with speed: {_check_order(clips, 'speed', 'length', -1)}.",
     ]
     report.show()
     report.save(output)
 
 
-def _name(take: Take) -> tuple[str, float | str]:
-    return take.slider, take.value
+def _name(variant: Variant) -> tuple[str, float | str]:
+    return variant.slider, variant.value
 
 
 def _measure(
-    studio: Studio,
-    listener: Worker,
-    take: Take,
+    recorder: Recorder,
+    evaluator: Worker,
+    variant: Variant,
     voice: str,
     number: int,
     sentence: sentences.Sentence,
     folder: Path,
 ) -> dict[str, Any]:
-    path = folder / f"{take.slider}-{take.value}-{voice}-{number}.wav"
-    seconds = studio.say(sentence.text, voice, path, take.settings, take.seed)
-    answer = listener.ask(path=str(path), senses=["mos", "melody", "speaker"])
+    path = folder / f"{variant.slider}-{variant.value}-{voice}-{number}.wav"
+    seconds = recorder.record_text(sentence.text, voice, path, variant.settings, variant.seed)
+    answer = evaluator.ask(path=str(path), measures=["mos", "melody", "speaker"])
     return {
-        "slider": take.slider,
-        "value": take.value,
+        "slider": variant.slider,
+        "value": variant.value,
         "voice": voice,
         "number": number,
         "text": sentence.text,
@@ -116,13 +119,13 @@ def _measure(
     }
 
 
-def _row(take: Take, clips: list[dict[str, Any]]) -> list[str]:
+def _make_row(variant: Variant, clips: list[dict[str, Any]]) -> list[str]:
     def average(key: str) -> float:
         return float(mean(clip[key] for clip in clips))
 
     return [
-        take.slider,
-        str(take.value),
+        variant.slider,
+        str(variant.value),
         f"{average('pitch_sd'):.2f}",
         f"× {average('length'):.2f}",
         f"{average('similarity'):.2f}",
@@ -130,8 +133,8 @@ def _row(take: Take, clips: list[dict[str, Any]]) -> list[str]:
     ]
 
 
-def _monotonic(clips: list[dict[str, Any]], slider: str, key: str, direction: int) -> str:
-    """Whether the mean goes one way over the slider's values."""
+def _check_order(clips: list[dict[str, Any]], slider: str, key: str, direction: int) -> str:
+    """Whether the mean changes in one direction over the setting's values: yes or no."""
     means = [
         mean(clip[key] for clip in clips if (clip["slider"], clip["value"]) == (slider, value))
         for value in _SLIDERS[slider]

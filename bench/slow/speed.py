@@ -1,4 +1,4 @@
-"""Speed: real-time factor and first byte of `/stream`, beside kokoro-onnx and Piper in the same run."""
+"""How fast is `/stream` (real-time factor, first byte), beside kokoro-onnx and Piper in the same run?"""
 
 import tempfile
 import time
@@ -18,60 +18,56 @@ from svc.engine import weights
 from svc.settings import Settings
 from svc.voices.catalogue import built_in
 
-VOICE = "af_heart"
-SHORT = "The kettle is on, so sit down and tell me everything."
-# Its first sentence is long and has a first phrase: what is heard first shows where the cut is.
-PARAGRAPH = (
-    "When the storm finally passed, the children ran down to the beach to see what the waves had left behind, and "
-    "they came home with pockets full of shells, green glass and one very surprised crab. Their grandmother looked "
-    "at it for a while. Then she filled the blue bucket with sea water, put on her boots, and walked it back herself."
-)
-FIRST_SENTENCE = PARAGRAPH.split(". ")[0] + "."
+FIRST_SENTENCE = sentences.PARAGRAPH.split(". ")[0] + "."
 _BYTES_A_SECOND = 2 * 24_000  # of pcm_24000
 
 Measure = dict[str, Any]
 
 
 def main(
-    rounds: Annotated[int, typer.Option(help="How often each engine speaks the short texts.", min=1)] = 7,
-    long_rounds: Annotated[int, typer.Option(help="How often the five-minute text; 0 leaves it out.", min=0)] = 1,
+    rounds: Annotated[int, typer.Option(help="Rounds of the short texts.", min=1)] = 7,
+    long_rounds: Annotated[int, typer.Option(help="Rounds of the five-minute text; 0 leaves it out.", min=0)] = 1,
     peers_home: options.PeersHome = options.PEERS_HOME,
     output: options.Output = None,
 ) -> None:
-    """Medians over rounds in which the engines take turns, so that a busy machine is unfair to none of them."""
+    """Medians over rounds in which the engines take turns, so that other load affects all of them alike."""
     story = " ".join(sentence.text for sentence in sentences.read("story"))
-    texts = {"sentence": (SHORT, rounds), "paragraph": (PARAGRAPH, rounds), "five minutes": (story, long_rounds)}
+    texts = {
+        "sentence": (sentences.SHORT, rounds),
+        "paragraph": (sentences.PARAGRAPH, rounds),
+        "five minutes": (story, long_rounds),
+    }
     with (
         tempfile.TemporaryDirectory() as scratch,
-        server.running("turbo") as turbo,
-        server.running("kokoro") as kokoro,
-        peers(peers_home, Path(scratch)) as others,
+        server.run_server("turbo") as turbo,
+        server.run_server("kokoro") as kokoro,
+        create_peer_worker(peers_home, Path(scratch)) as peers,
     ):
         engines: dict[str, Callable[[str], Measure]] = {
-            "svc": lambda text: streamed(turbo, text),
-            "svc, SVC_ENGINE=kokoro": lambda text: streamed(kokoro, text),
-            "kokoro-onnx": lambda text: others.ask(engine="kokoro-onnx", text=text),
-            "Piper": lambda text: others.ask(engine="Piper", text=text),
+            "svc": lambda text: stream_text(turbo, text),
+            "svc, SVC_ENGINE=kokoro": lambda text: stream_text(kokoro, text),
+            "kokoro-onnx": lambda text: peers.ask(engine="kokoro-onnx", text=text),
+            "Piper": lambda text: peers.ask(engine="Piper", text=text),
         }
-        taken: dict[str, dict[str, list[Measure]]] = {}
-        for speak in engines.values():
-            speak(SHORT)  # the first time pays for what is loaded late
-        first_sentence = streamed(turbo, FIRST_SENTENCE)
+        results: dict[str, dict[str, list[Measure]]] = {}
+        for synthesize in engines.values():
+            synthesize(sentences.SHORT)  # warm-up
+        first_sentence = stream_text(turbo, FIRST_SENTENCE)
         with Progress() as progress:
-            task = progress.add_task("speaking", total=sum(times for _, times in texts.values()) * len(engines))
+            task = progress.add_task("synthesising", total=sum(times for _, times in texts.values()) * len(engines))
             for name, (text, times) in texts.items():
-                taken[name] = {engine: [] for engine in engines}
+                results[name] = {engine: [] for engine in engines}
                 for _ in range(times):
-                    for engine, speak in engines.items():
-                        taken[name][engine].append(speak(text))
+                    for engine, synthesize in engines.items():
+                        results[name][engine].append(synthesize(text))
                         progress.advance(task)
     report = Report(
         "speed",
         f"Speed: median of {rounds} rounds ({long_rounds} of the five-minute text)",
         ["text", "engine", "speech", "time", "real-time factor", "× svc", "first byte", "× svc", "first part"],
-        figures={"runs": taken, "first_sentence": first_sentence},
+        figures={"runs": results, "first_sentence": first_sentence},
     )
-    for name, by_engine in taken.items():
+    for name, by_engine in results.items():
         ours = _summary(by_engine["svc"]) if by_engine["svc"] else None
         for engine, measures in by_engine.items():
             if ours:
@@ -80,27 +76,27 @@ def main(
         "svc is timed over HTTP (`/stream`, pcm_24000, one client), the others inside their own process, all from "
         "plain text. kokoro-onnx speaks with the very weights (int8) and voice of svc's kokoro engine. The first part "
         "is the speech that the first byte comes with.",
-        f"The paragraph's first part is {_first_part(taken['paragraph']['svc'][0]):.1f} s of speech; its first "
+        f"The paragraph's first part is {_first_part(results['paragraph']['svc'][0]):.1f} s of speech; its first "
         f"sentence is {sum(first_sentence['parts']):.1f} s long.",
     ]
     report.show()
     report.save(output)
 
 
-def peers(home: Path, scratch: Path) -> Worker:
-    """Gives kokoro-onnx the very weights and voices that svc speaks with."""
+def create_peer_worker(home: Path, scratch: Path) -> Worker:
+    """Gives kokoro-onnx the same weights and voice as svc."""
     settings = Settings()
     model, voices = scratch / "kokoro.onnx", scratch / "voices.npz"
     model.write_bytes(weights.load(settings.model_dir, settings.model_hub, settings.cache_dir))
-    style = next(voice.style for voice in built_in() if voice.key == VOICE)
-    np.savez(voices, allow_pickle=False, **{VOICE: style[:, None, :]})
-    return Worker(home / "venv/bin/python", "bench.peers", str(model), str(voices), VOICE)
+    style = next(voice.style for voice in built_in() if voice.key == sentences.VOICE)
+    np.savez(voices, allow_pickle=False, **{sentences.VOICE: style[:, None, :]})
+    return Worker(home / "venv/bin/python", "bench.peer_process", str(model), str(voices), sentences.VOICE)
 
 
-def streamed(svc: server.Server, text: str) -> Measure:
+def stream_text(svc: server.Server, text: str) -> Measure:
     began = time.perf_counter()
     first, parts = 0.0, []
-    for part in svc.stream(VOICE, "pcm_24000", {"text": text}):
+    for part in svc.stream(sentences.VOICE, "pcm_24000", {"text": text}):
         first = first or time.perf_counter() - began
         parts.append(len(part) / _BYTES_A_SECOND)
     return {"first": first, "last": time.perf_counter() - began, "parts": parts}

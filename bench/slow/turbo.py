@@ -1,4 +1,4 @@
-"""svc-turbo beside its teacher, Piper and kokoro-onnx: speed, memory, quality, and how it shares the cores."""
+"""How does svc-turbo compare with its teacher, Piper and kokoro-onnx in speed, memory and quality?"""
 
 import json
 import tempfile
@@ -10,8 +10,9 @@ from typing import Annotated, Any
 
 import typer
 
-from bench import likeness, options, pace, speaking, turns
-from bench.report import Report, results
+from bench import engine_process, options
+from bench.report import Report, results_folder
+from bench.slow import concurrency, engine_speed, teacher_similarity
 from svc.engine import weights
 from svc.settings import Settings
 
@@ -28,47 +29,47 @@ class Part(StrEnum):
 
 def main(
     only: Annotated[list[Part] | None, typer.Option(help="May be repeated; what was measured before stays.")] = None,
-    rounds: Annotated[int, typer.Option(help="How often each engine speaks the texts.", min=1)] = 5,
-    limit: Annotated[int | None, typer.Option(help="Only the first so many held-out sentences.")] = None,
+    rounds: Annotated[int, typer.Option(help="Rounds in which each engine synthesises the texts.", min=1)] = 5,
+    limit: Annotated[int | None, typer.Option(help="Only the first N held-out sentences.")] = None,
     fp32: Annotated[Path | None, typer.Option(help="Kokoro's fp32 file; default: fetched into SVC_CACHE_DIR.")] = None,
     speakers: Annotated[
         Path | None, typer.Option(envvar="SPEAKERS_HOME", help="Recordings to clone from, with an index.tsv.")
     ] = None,
-    clones: Annotated[int, typer.Option(help="How many people are cloned.", min=1)] = 10,
+    clones: Annotated[int, typer.Option(help="Number of cloned speakers.", min=1)] = 10,
     keep: options.Keep = None,
     eval_home: options.EvalHome = options.EVAL_HOME,
     peers_home: options.PeersHome = options.PEERS_HOME,
     output: options.Output = None,
 ) -> None:
-    """One table. An interrupted run is continued when the recordings are kept."""
-    teacher = fp32 or _fetched()
+    """One table of all parts. With --keep an interrupted run can be continued."""
+    teacher = fp32 or _fetch_teacher()
     with tempfile.TemporaryDirectory() as scratch:
         folder = keep or Path(scratch)
 
-        def hear(name: str) -> Figures:
-            return likeness.summary(likeness.measure(name, limit, teacher, eval_home, folder))
+        def compare(name: str) -> Figures:
+            return teacher_similarity.summarize(teacher_similarity.measure(name, limit, teacher, eval_home, folder))
 
         measures: dict[Part, Callable[[], Figures]] = {
-            Part.SPEED: lambda: pace.measure(rounds, teacher, peers_home),
-            Part.TURNS: lambda: turns.measure(rounds),
-            Part.QUALITY: lambda: hear(likeness.SENTENCES),
-            Part.LANGUAGES: lambda: hear(likeness.OTHER_LANGUAGES),
+            Part.SPEED: lambda: engine_speed.measure(rounds, teacher, peers_home),
+            Part.TURNS: lambda: concurrency.measure(rounds),
+            Part.QUALITY: lambda: compare(teacher_similarity.SENTENCES),
+            Part.LANGUAGES: lambda: compare(teacher_similarity.OTHER_LANGUAGES),
         }
         if speakers:
-            measures[Part.CLONES] = lambda: likeness.summary(
-                likeness.measure_clones(speakers, clones, teacher, eval_home, folder)
+            measures[Part.CLONES] = lambda: teacher_similarity.summarize(
+                teacher_similarity.measure_clones(speakers, clones, teacher, eval_home, folder)
             )
-        known = results(output) / "turbo.json"
+        known = results_folder(output) / "turbo.json"
         figures: Figures = json.loads(known.read_text()) if known.exists() else {}
         for part, measure in measures.items():
             if part in (only or list(Part)):
                 figures[part] = {"at": datetime.now(UTC).isoformat(timespec="minutes"), **measure()}
-                report = _report(figures)
+                report = _make_report(figures)
                 report.save(output)
     report.show()
 
 
-def _fetched() -> Path:
+def _fetch_teacher() -> Path:
     settings = Settings()
     path = settings.cache_dir / weights.FP32.name
     if not path.exists():
@@ -76,10 +77,10 @@ def _fetched() -> Path:
     return path
 
 
-_ENGINES = [speaking.TURBO, speaking.TEACHER, speaking.KOKORO, *pace.PEERS]
+_ENGINES = [engine_process.TURBO, engine_process.TEACHER, engine_process.KOKORO, *engine_speed.PEERS]
 
 
-def _report(figures: Figures) -> Report:
+def _make_report(figures: Figures) -> Report:
     report = Report(
         "turbo",
         "svc-turbo beside its teacher, Piper and kokoro-onnx",
@@ -95,7 +96,7 @@ def _report(figures: Figures) -> Report:
     if Part.CLONES in figures:
         _add_clones(report, figures[Part.CLONES])
     if Part.TURNS in figures:
-        _add_turns(report, figures[Part.TURNS])
+        _add_concurrency(report, figures[Part.TURNS])
     return report
 
 
@@ -124,10 +125,12 @@ def _add_quality(report: Report, quality: Figures) -> None:
     voices = quality["voices"]
     furthest = min(voices, key=lambda voice: float(voices[voice]["likeness"]))
     report.rows += [
-        _row("DistillMOS", quality, "mos", "{:.3f}", f"{gap:+.3f}", "within 0.15", "within 0.05"),
-        _row("words heard wrong", quality, "errors", "{:.2%}", f"{100 * wrong:+.2f} points", "≤ +0.5 points", "equal"),
-        _row("likeness, mean", quality, "", "", f"{quality['likeness']:.3f}", "≥ 0.80", "≥ 0.90"),
-        _row(
+        _make_row("DistillMOS", quality, "mos", "{:.3f}", f"{gap:+.3f}", "within 0.15", "within 0.05"),
+        _make_row(
+            "words heard wrong", quality, "errors", "{:.2%}", f"{100 * wrong:+.2f} points", "≤ +0.5 points", "equal"
+        ),
+        _make_row("likeness, mean", quality, "", "", f"{quality['likeness']:.3f}", "≥ 0.80", "≥ 0.90"),
+        _make_row(
             "likeness, lowest voice", quality, "", "", f"{voices[furthest]['likeness']:.3f} ({furthest})", "≥ 0.65", ""
         ),
     ]
@@ -141,7 +144,7 @@ def _add_languages(report: Report, languages: Figures) -> None:
     wrong = languages["turbo_errors"] - languages["teacher_errors"]
     gap = languages["turbo_mos"] - languages["teacher_mos"]
     report.rows += [
-        _row(
+        _make_row(
             "other languages, heard wrong",
             languages,
             "errors",
@@ -150,7 +153,7 @@ def _add_languages(report: Report, languages: Figures) -> None:
             "≤ +1 point",
             "equal",
         ),
-        _row("other languages, DistillMOS", languages, "mos", "{:.3f}", f"{gap:+.3f}", "", ""),
+        _make_row("other languages, DistillMOS", languages, "mos", "{:.3f}", f"{gap:+.3f}", "", ""),
     ]
     report.notes.append(
         f"Other languages, {languages['at']}: {languages['sentences']} sentences in seven languages, as words or, in "
@@ -170,19 +173,19 @@ def _add_clones(report: Report, clones: Figures) -> None:
     )
 
 
-def _row(name: str, figures: Figures, key: str, form: str, compared: str, bar: str, stretch: str) -> list[str]:
+def _make_row(name: str, figures: Figures, key: str, form: str, compared: str, bar: str, stretch: str) -> list[str]:
     both = [form.format(figures[f"{who}_{key}"]) if key else "" for who in ("turbo", "teacher")]
     return [name, *both, *[""] * (len(_ENGINES) - 2), compared, bar, stretch]
 
 
-def _add_turns(report: Report, turns: Figures) -> None:
-    in_turn, at_once = turns["one_after_the_other"], turns["at_once"]
+def _add_concurrency(report: Report, concurrency: Figures) -> None:
+    in_turn, at_once = concurrency["one_after_the_other"], concurrency["at_once"]
     report.notes.append(
-        f"Sharing, {turns['at']}: a paragraph asked for twice over HTTP takes {in_turn['seconds']:.2f} s "
+        f"Sharing, {concurrency['at']}: a paragraph asked for twice over HTTP takes {in_turn['seconds']:.2f} s "
         f"({in_turn['work']:.2f} s of all cores) one after the other, and {at_once['seconds']:.2f} s "
         f"({at_once['work']:.2f} s) at once (bar: not slower). The later of the first bytes comes after "
         f"{in_turn['later_first_byte']:.2f} s and {at_once['later_first_byte']:.2f} s. An idle server uses "
-        f"{turns['share_of_a_core_while_idle']:.1%} of a core."
+        f"{concurrency['share_of_a_core_while_idle']:.1%} of a core."
     )
 
 

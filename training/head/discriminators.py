@@ -1,6 +1,7 @@
-"""Small discriminators: the wave folded at five prime periods, and its spectrum at three resolutions."""
+"""Small discriminators: of the wave folded at five prime periods, and of its spectrum at three resolutions."""
 
 from itertools import pairwise
+from pathlib import Path
 
 import torch
 import torch.nn.functional as F
@@ -27,11 +28,11 @@ class PeriodDiscriminator(nn.Module):
     def forward(self, wave: Tensor) -> tuple[Tensor, list[Tensor]]:
         x = F.pad(wave, (0, -wave.shape[1] % self.period))
         x = x.view(len(wave), 1, -1, self.period).contiguous(memory_format=torch.channels_last)
-        seen = []
+        maps = []
         for layer in self.layers:
             x = F.leaky_relu(layer(x), 0.1)
-            seen.append(x)
-        return self.score(x), seen
+            maps.append(x)
+        return self.score(x), maps
 
 
 class SpectrumDiscriminator(nn.Module):
@@ -60,38 +61,46 @@ class SpectrumDiscriminator(nn.Module):
             # Compressed, so that quiet high frequencies are seen beside loud low ones.
             power = parts.square().sum(dim=1, keepdim=True) + 1e-8
             x = (parts * power**-0.3).contiguous(memory_format=torch.channels_last)
-        seen = []
+        maps = []
         for layer in self.layers:
             x = F.leaky_relu(layer(x), 0.1)
-            seen.append(x)
-        return self.score(x), seen
+            maps.append(x)
+        return self.score(x), maps
 
 
-class Discriminators(nn.Module):
+class Discriminators(nn.ModuleList):
     def __init__(self) -> None:
-        super().__init__()
-        self.judges = nn.ModuleList(
-            [PeriodDiscriminator(p) for p in PERIODS] + [SpectrumDiscriminator(n) for n in RESOLUTIONS]
-        )
+        super().__init__([PeriodDiscriminator(p) for p in PERIODS] + [SpectrumDiscriminator(n) for n in RESOLUTIONS])
 
     def forward(self, wave: Tensor) -> list[tuple[Tensor, list[Tensor]]]:
-        return [judge(wave) for judge in self.judges]
+        """A score and the feature maps of each discriminator."""
+        return [discriminator(wave) for discriminator in self]
 
 
-def losses(judged: list[tuple[Tensor, list[Tensor]]]) -> tuple[Tensor, Tensor, Tensor]:
+def compute_losses(outputs: list[tuple[Tensor, list[Tensor]]]) -> tuple[Tensor, Tensor, Tensor]:
     """Hinge loss of the discriminators, adversarial and feature-matching loss of the head.
 
-    The judged batch is real speech in its first half and the head's in its second.
+    The first half of the batch is real speech, the second is the head's.
     """
     hinge = adversarial = matching = 0.0
-    for score, seen in judged:
+    for score, maps in outputs:
         real, fake = score.float().chunk(2)
         hinge = hinge + F.relu(1 - real).mean() + F.relu(1 + fake).mean()
         adversarial = adversarial - fake.mean()
-        for layer in seen:
+        for layer in maps:
             real, fake = layer.chunk(2)
             real = real.detach()
             distance = (real - fake).abs().mean(dtype=torch.float32)
-            matching = matching + distance / (real.abs().mean(dtype=torch.float32) + 1e-4) / len(seen)
-    count = len(judged)
+            matching = matching + distance / (real.abs().mean(dtype=torch.float32) + 1e-4) / len(maps)
+    count = len(outputs)
     return hinge / count, adversarial / count, matching / count
+
+
+def save(discriminators: Discriminators, path: Path) -> None:
+    torch.save({k: v.half() for k, v in discriminators.state_dict().items()}, path)
+
+
+def load_weights(discriminators: Discriminators, path: Path) -> None:
+    """Also reads the file in checkpoints/, whose names have a prefix."""
+    weights = torch.load(path, map_location="cpu")
+    discriminators.load_state_dict({k.removeprefix("judges."): v.float() for k, v in weights.items()})

@@ -1,6 +1,6 @@
 """Exports a head to ONNX and checks it: against torch, and a clip made in windows against one made whole.
 
-python export.py head.pt head.onnx
+python -m head.export head.pt head.onnx
 """
 
 import argparse
@@ -14,12 +14,13 @@ import onnxruntime
 import torch
 from onnx import helper, numpy_helper
 
-import head as heads
+from head import model as heads
 
 INPUTS = ("features", "f0", "phase", "style", "stats", "position", "grain")
+"""Names in the exported graph, in the order of `Head.forward`: "grain" is the vocoder embedding."""
 
 
-def example(frames: int) -> dict[str, torch.Tensor]:
+def make_example(frames: int) -> dict[str, torch.Tensor]:
     generator = torch.Generator().manual_seed(0)
     features = torch.randn(1, heads.FEATURES, frames, generator=generator)
     f0 = 180 + 60 * torch.sin(torch.arange(frames) / 20)[None]
@@ -27,18 +28,18 @@ def example(frames: int) -> dict[str, torch.Tensor]:
     return {
         "features": features,
         "f0": f0,
-        "phase": heads.cycles(f0),
+        "phase": heads.accumulate_phase(f0),
         "style": 0.2 * torch.randn(1, 128, generator=generator),
-        "stats": heads.statistics(features),
+        "statistics": heads.utterance_statistics(features),
         "position": torch.zeros(1, dtype=torch.int64),
-        "grain": 0.1 * torch.randn(1, heads.HeadSize.condition, generator=generator),
+        "vocoder_embedding": 0.1 * torch.randn(1, heads.HeadSize.condition, generator=generator),
     }
 
 
 def export(head: heads.Head, path: Path) -> None:
     torch.onnx.export(
         head,
-        tuple(example(96).values()),
+        tuple(make_example(96).values()),
         str(path),
         input_names=list(INPUTS),
         output_names=["wave"],
@@ -54,7 +55,7 @@ def export(head: heads.Head, path: Path) -> None:
 
 
 def name_weights(model: onnx.ModelProto) -> None:
-    """Gives the matrices of linear layers, which the exporter transposes and numbers, their names back."""
+    """Gives the matrices of linear layers, which the exporter transposes and renumbers, their module names."""
     weights = {tensor.name: tensor for tensor in model.graph.initializer}
     for node in model.graph.node:
         owner = node.name.strip("/").rpartition("/")[0].replace("/", ".")
@@ -62,8 +63,8 @@ def name_weights(model: onnx.ModelProto) -> None:
             weights[node.input[1]].name = node.input[1] = f"{owner}.weight.T"
 
 
-def halve(model: onnx.ModelProto) -> None:
-    """Stores large weights as fp16 with a cast to fp32, which ONNX Runtime folds away when it loads the file."""
+def store_as_fp16(model: onnx.ModelProto) -> None:
+    """Stores large weights as fp16 with a cast to fp32, which ONNX Runtime folds when it loads the file."""
     casts = []
     for tensor in model.graph.initializer:
         array = numpy_helper.to_array(tensor)
@@ -76,17 +77,17 @@ def halve(model: onnx.ModelProto) -> None:
     model.graph.node.extend(nodes)
 
 
-def tidy(path: Path, size: heads.HeadSize) -> None:
+def finish(path: Path, size: heads.HeadSize) -> None:
     model = onnx.load(path)
     name_weights(model)
-    halve(model)
+    store_as_fp16(model)
     helper.set_model_props(model, {"size": json.dumps(asdict(size))})
     onnx.checker.check_model(model)
     onnx.save(model, path)
 
 
 def restore(path: Path) -> heads.Head:
-    """The torch head of an exported file."""
+    """Reads an exported file back into torch."""
     model = onnx.load(path)
     stored = {tensor.name.removesuffix(".half"): tensor for tensor in model.graph.initializer}
     arrays = {name: numpy_helper.to_array(tensor) for name, tensor in stored.items()}
@@ -96,17 +97,17 @@ def restore(path: Path) -> heads.Head:
     return head.eval()
 
 
-def windowed(session: onnxruntime.InferenceSession, feed: dict, context: int, length: int) -> np.ndarray:
-    """The clip made in windows of `length` frames, each with `context` frames of its neighbours around it."""
-    total, pieces = feed["f0"].shape[1], []
+def run_windowed(session: onnxruntime.InferenceSession, feed: dict, context: int, length: int) -> np.ndarray:
+    """The clip synthesised in windows of `length` frames, each with `context` frames of its neighbours around it."""
+    total, windows = feed["f0"].shape[1], []
     for start in range(0, total, length):
         end = min(start + length, total)
         left, right = max(0, start - context), min(total, end + context)
         window = feed | {name: feed[name][..., left:right] for name in ("features", "f0", "phase")}
         window["position"] = np.array([left])
         wave = session.run(None, window)[0]
-        pieces.append(wave[:, (start - left) * 300 : (end - left) * 300])
-    return np.concatenate(pieces, axis=1)
+        windows.append(wave[:, (start - left) * 300 : (end - left) * 300])
+    return np.concatenate(windows, axis=1)
 
 
 def main() -> None:
@@ -116,17 +117,17 @@ def main() -> None:
     args = parser.parse_args()
     head = heads.load(args.head, dense_transforms=True)
     export(head, args.onnx)
-    tidy(args.onnx, head.size)
+    finish(args.onnx, head.size)
     session = onnxruntime.InferenceSession(args.onnx)
-    inputs = example(333)
-    feed = {name: value.numpy() for name, value in inputs.items()}
+    inputs = make_example(333)
+    feed = {name: value.numpy() for name, value in zip(INPUTS, inputs.values(), strict=True)}
     whole = session.run(None, feed)[0]
     with torch.no_grad():
         from_torch = heads.load(args.head)(**inputs).numpy()
         from_restored = restore(args.onnx)(**inputs).numpy()
     level = np.abs(whole).max()
     against_torch = np.abs(whole - from_torch).max() / level
-    against_windows = np.abs(whole - windowed(session, feed, head.context, 50)).max() / level
+    against_windows = np.abs(whole - run_windowed(session, feed, head.context, 50)).max() / level
     print(f"{args.onnx.stat().st_size / 1e6:.1f} MB; largest difference, relative to the peak:")
     print(f"  from torch      {against_torch:.1e}\n  from windows    {against_windows:.1e}")
     if max(against_torch, against_windows) > 1e-3 or not np.allclose(from_torch, from_restored, atol=1e-5):

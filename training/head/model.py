@@ -1,9 +1,8 @@
-"""The head: a small network that stands in for Kokoro's generator and works window by window.
+"""The head: a small vocoder that replaces Kokoro's generator and works window by window.
 
-Features, F0 and style at the generator's input become masks on two spectra, a pulse train locked to the
-teacher's phase and a fixed noise; the masked sum goes through an inverse STFT. Nothing looks further than
-`Head.context` frames to either side, and the utterance's statistics come in as an input, so a window's
-samples equal the whole clip's.
+From features, F0 and style it predicts masks on two spectra, of a pulse train with the teacher's phase and of a fixed
+noise; the masked sum goes through an inverse STFT. Its receptive field is `Head.context` frames to either side, and
+statistics of the whole utterance are an input, so a window's samples equal those of the whole clip.
 """
 
 import math
@@ -13,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from kokoro import FRAME, SAMPLE_RATE, STYLE
+from teacher.kokoro import FRAME, SAMPLE_RATE, STYLE
 
 FEATURES = 512
 N_FFT, HOP = 600, 150
@@ -22,7 +21,7 @@ SUBFRAMES = FRAME // HOP
 NOISE_FRAMES = 400
 """The noise repeats after this many feature frames (five seconds)."""
 PULSE_DECAY = 4.0
-"""Fall of the pulse train's harmonics from 0 to 12 kHz, in nepers: what folds back stays weak."""
+"""Decay of the pulse train's harmonics from 0 to 12 kHz, in nepers: it keeps aliasing weak."""
 
 
 @dataclass(frozen=True)
@@ -35,13 +34,13 @@ class HeadSize:
     additive: int = 192
 
 
-def cycles(f0: Tensor) -> Tensor:
+def accumulate_phase(f0: Tensor) -> Tensor:
     """Phase of the fundamental at the middle of each frame, in cycles, as the teacher accumulates it."""
     return torch.cumsum(f0.double() * (FRAME / SAMPLE_RATE), dim=1).remainder(1.0).float()
 
 
-def statistics(features: Tensor) -> Tensor:
-    """Mean and deviation of each feature over the utterance: what the teacher's instance norms go by."""
+def utterance_statistics(features: Tensor) -> Tensor:
+    """Mean and deviation of each feature over the utterance: what the teacher's instance norms compute."""
     return torch.cat([features.mean(dim=2), features.std(dim=2, correction=0)], dim=1)
 
 
@@ -96,7 +95,7 @@ class Head(nn.Module):
             nn.init.normal_(layer.weight, std=0.01)
             nn.init.zeros_(layer.bias)
         with torch.no_grad():
-            # The pulse mask starts real and positive, with the pulses' fall towards 12 kHz half undone.
+            # The pulse mask starts real and positive, with half of the pulses' decay compensated.
             level, real, _, noise = self.masks.bias.view(SUBFRAMES, 4, BINS).unbind(1)
             level.copy_(torch.linspace(-2, -2 + PULSE_DECAY / 2, BINS).expand(SUBFRAMES, -1))
             real.fill_(1.0)
@@ -118,7 +117,7 @@ class Head(nn.Module):
         self.register_buffer("synthesis", synthesis.float(), persistent=False)
         self.register_buffer("noise", table.float().view(NOISE_FRAMES, SUBFRAMES, 2, BINS), persistent=False)
 
-    def spectrum(self, wave: Tensor) -> tuple[Tensor, Tensor]:
+    def _analyse(self, wave: Tensor) -> tuple[Tensor, Tensor]:
         """Real and imaginary parts [B, T, 2, bins]; subframe j is centred on sample 150 j + 75."""
         batch = wave.shape[0]
         frames = F.pad(wave, (225, 225))
@@ -133,8 +132,8 @@ class Head(nn.Module):
         bins = bins.unflatten(1, (-1, SUBFRAMES))
         return bins.real, bins.imag
 
-    def wave(self, real: Tensor, imaginary: Tensor) -> Tensor:
-        """Inverse of `spectrum`, overlap-added. [B, T, 2, bins] twice → [B, 300 T]"""
+    def _synthesise(self, real: Tensor, imaginary: Tensor) -> Tensor:
+        """Inverse of `_analyse`, overlap-added. [B, T, 2, bins] twice → [B, 300 T]"""
         if self.dense_transforms:
             frames = torch.cat([real, imaginary], dim=3).flatten(1, 2) @ self.synthesis
         else:
@@ -144,16 +143,22 @@ class Head(nn.Module):
         added = sum(F.pad(quarter, (0, 0, i, 3 - i)) for i, quarter in enumerate(quarters))
         return added.flatten(1)[:, 225 : 225 + count * HOP]
 
-    def hidden(
-        self, features: Tensor, f0: Tensor, phase: Tensor, style: Tensor, stats: Tensor, grain: Tensor | None
+    def _encode(
+        self,
+        features: Tensor,
+        f0: Tensor,
+        phase: Tensor,
+        style: Tensor,
+        statistics: Tensor,
+        vocoder_embedding: Tensor | None,
     ) -> Tensor:
-        mean, deviation = stats.chunk(2, dim=1)
+        mean, deviation = statistics.chunk(2, dim=1)
         mean = (mean - self.feature_mean) / self.feature_scale
         deviation = torch.log(deviation / self.feature_scale + 1e-3)
         style = (style - self.style_mean) / self.style_scale
         condition = F.silu(self.condition(torch.cat([style, mean, deviation], dim=1)))
-        if grain is not None:
-            condition = condition + grain
+        if vocoder_embedding is not None:
+            condition = condition + vocoder_embedding
         film = self.film(condition).view(-1, self.size.blocks, 2, 1, self.size.width)
         voiced = (f0 > 10).to(f0.dtype)
         pitch = torch.log(f0.clamp(min=10) / 150) * voiced
@@ -171,17 +176,17 @@ class Head(nn.Module):
         f0: Tensor,
         phase: Tensor,
         style: Tensor,
-        stats: Tensor,
+        statistics: Tensor,
         position: Tensor,
-        grain: Tensor | None = None,
+        vocoder_embedding: Tensor | None = None,
     ) -> Tensor:
-        """features [B, 512, T], f0, phase [B, T], style [B, 128], stats [B, 1024], position [B] → [B, 300 T]
+        """features [B, 512, T], f0, phase [B, T], style [B, 128], statistics [B, 1024], position [B] → [B, 300 T]
 
-        `phase` is a slice of `cycles(f0)` and `stats` is `statistics(features)`, both of the whole utterance;
-        `position` is the window's first frame, which picks its place in the noise. `grain` [B, 256] is what a cloned
-        voice has of its own in the condition; the teacher knows nothing of it.
+        `phase` is a slice of `accumulate_phase(f0)` and `statistics` is `utterance_statistics(features)`, both of the
+        whole utterance; `position` is the window's first frame, which selects its part of the noise.
+        `vocoder_embedding` [B, 256] is added to the conditioning of cloned voices; the teacher has nothing like it.
         """
-        hidden = self.hidden(features, f0, phase, style, stats, grain)
+        hidden = self._encode(features, f0, phase, style, statistics, vocoder_embedding)
         batch, count = f0.shape
         with torch.autocast(features.device.type, enabled=False):
             hidden = hidden.float()
@@ -189,11 +194,11 @@ class Head(nn.Module):
             level, real, imaginary, noise_level = masks.unbind(3)
             extra = self.additive(F.gelu(self.additive_entry(hidden), approximate="tanh"))
             extra_real, extra_imaginary = extra.view(batch, count, SUBFRAMES, 2, BINS).unbind(3)
-            pulse_real, pulse_imaginary = self.spectrum(pulse_train(f0, phase))
+            pulse_real, pulse_imaginary = self._analyse(pulse_train(f0, phase))
             place = (position[:, None] + torch.arange(count, device=f0.device)) % NOISE_FRAMES
             noise_real, noise_imaginary = self.noise[place].unbind(3)
             level, noise_level = torch.exp(level.clamp(max=6)), torch.exp(noise_level.clamp(max=4))
-            return self.wave(
+            return self._synthesise(
                 level * (real * pulse_real - imaginary * pulse_imaginary)
                 + noise_level * (noise_real + 20 * extra_real),
                 level * (real * pulse_imaginary + imaginary * pulse_real)

@@ -10,8 +10,8 @@ MEL_BANDS = {2048: 128, 1024: 80}
 FLOOR = 3e-4
 RATE = 24000
 PHASE_BELOW = 2000
-"""Hz. Higher up the teacher's phases wander from its own source and cannot be followed: asking for them would
-only make the head quieter there."""
+"""Hz. Above it the teacher's phases are not locked to its source and cannot be predicted: a complex loss there would
+only make the head quieter."""
 
 
 def mel_filters(n_fft: int, bands: int, rate: int = RATE) -> Tensor:
@@ -34,15 +34,15 @@ class SpectralLoss(nn.Module):
         for n, bands in MEL_BANDS.items():
             self.register_buffer(f"mel{n}", mel_filters(n, bands), persistent=False)
 
-    def forward(self, made: Tensor, wanted: Tensor) -> Tensor:
+    def forward(self, predicted: Tensor, target: Tensor) -> Tensor:
         total = 0.0
         for n in RESOLUTIONS:
             window = getattr(self, f"window{n}")
             a, b = (
                 torch.view_as_real(torch.stft(w, n, n // 4, window=window, normalized=True, return_complex=True))
-                for w in (made, wanted)
+                for w in (predicted, target)
             )
-            # Magnitudes by hand: the derivative of a complex abs is undefined at zero.
+            # Magnitudes without abs(): the derivative of a complex abs is undefined at zero.
             size_a, size_b = (torch.sqrt(s.square().sum(dim=3) + 1e-10) for s in (a, b))
             total = total + (torch.log(size_a + FLOOR) - torch.log(size_b + FLOOR)).abs().mean()
             low = slice(0, n * PHASE_BELOW // RATE + 1)

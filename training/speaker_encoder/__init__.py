@@ -1,1 +1,1 @@
-"""The voice encoder: hears a clip of somebody and gives the parameters with which svc speaks like them."""
+"""The voice encoder: predicts the parameters of a cloned voice from a recording."""

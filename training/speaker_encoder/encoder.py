@@ -1,13 +1,13 @@
-"""The ear: hears who speaks.
+"""The speaker encoder: predicts three speaker embeddings from log-mel frames.
 
-mel ─▶ maps of 80, 40, 20, 10 bands ─▶ three groups of layers at 50 Hz, each weighed by what goes on around it
-    ─▶ mean, deviation ─▶ what CAM++ would say (192)
-    ├▶ all maps' means and deviations ─▶ what ERes2Net would say (192)
-    └▶ those and the mel's own ─▶ what VoiceFilter's d-vector would be (256)
+mel ─▶ maps of 80, 40, 20, 10 bands ─▶ three groups of dense layers at 50 Hz, weighted by context
+    ─▶ mean, deviation ─▶ CAM++'s embedding (192)
+    ├▶ means and deviations of all maps ─▶ ERes2Net's embedding (192)
+    └▶ those and the mel's own ─▶ VoiceFilter's d-vector (256)
 
-A few hundred speakers are too few to learn from nothing what a voice is. So the ear has the shape of CAM++'s body,
-starts from its weights (`inherit`), and learns from there to hear through noise, rooms and codecs, and what the other
-two would say. ERes2Net and CAM++ tell people apart and are deaf to the colour of their voices; the d-vector is not.
+A few hundred speakers are too few to train it from random weights. Its backbone has the shape of CAM++, starts from its
+weights (`load_campplus`), and is trained to be robust to noise, rooms and codecs. ERes2Net and CAM++ ignore the mean
+spectrum, which is part of how a voice sounds; the d-vector does not.
 """
 
 from dataclasses import dataclass, fields
@@ -16,42 +16,41 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from cloning.sound import BANDS
+from speaker_encoder.features import BANDS
 
 EMBEDDING = 192
-"""Of ERes2Net and of CAM++ alike."""
+"""Dimensions of ERes2Net's and of CAM++'s embedding."""
 DVECTOR = 256
-PLACES = ("maps", "group 1", "group 2", "out")
-"""Where the ear is compared with CAM++."""
+MAP_NAMES = ("maps", "group 1", "group 2", "out")
+"""Feature maps that are compared with CAM++'s."""
 MAPS, FIRST, GROWTH, INNER = 32, 128, 32, 128
 GROUPS = ((12, 1), (24, 2), (16, 2))
-"""Layers, and how far apart the frames are that they look at."""
-AROUND = 100
-"""Frames (2 s) that are summed up for a layer's weighing, besides the whole clip."""
+"""Number of layers and their dilation."""
+CONTEXT = 100
+"""Frames (2 s) whose mean weights a layer's output, together with the mean of the clip."""
 
 
 @dataclass
-class Heard:
+class Embeddings:
     eres2net: Tensor  # [B, 192], unit length
     campplus: Tensor  # [B, 192]
     dvector: Tensor  # [B, 256]
 
-    def float(self) -> "Heard":
-        return Heard(*(getattr(self, f.name).float() for f in fields(self)))
+    def float(self) -> "Embeddings":
+        return Embeddings(*(getattr(self, f.name).float() for f in fields(self)))
 
     @classmethod
-    def all(cls, several: list["Heard"]) -> "Heard":
-        """In one batch."""
-        return cls(*(torch.cat([getattr(each, f.name) for each in several]) for f in fields(cls)))
+    def concatenate(cls, batches: list["Embeddings"]) -> "Embeddings":
+        return cls(*(torch.cat([getattr(batch, f.name) for batch in batches]) for f in fields(cls)))
 
-    def likeness(self, other: "Heard") -> "Heard":
-        """Of each opinion to the other's, the mean of the batch."""
+    def similarity(self, other: "Embeddings") -> "Embeddings":
+        """Cosines, the mean of the batch."""
         pairs = ((getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
-        return Heard(*((one * another).sum(dim=1).mean() for one, another in pairs))
+        return Embeddings(*((one * another).sum(dim=1).mean() for one, another in pairs))
 
     @property
-    def embedding(self) -> Tensor:
-        """Who it is, as the product keeps it. [B, 384]"""
+    def joint(self) -> Tensor:
+        """ERes2Net's and CAM++'s side by side: the embedding that the product keeps. [B, 384]"""
         return torch.cat([self.eres2net, self.campplus], dim=1)
 
 
@@ -64,7 +63,7 @@ def statistics(x: Tensor) -> Tensor:
 
 
 class Block(nn.Module):
-    """A residual step on maps [B, 32, bands, T]; a stride halves the bands."""
+    """A residual block on maps [B, 32, bands, T]; a stride of 2 halves the bands."""
 
     def __init__(self, stride: int) -> None:
         super().__init__()
@@ -81,13 +80,13 @@ class Block(nn.Module):
         return F.relu(self.second_norm(self.second(y)) + self.skip(x))
 
 
-def around(x: Tensor, part: Tensor) -> Tensor:
-    """At every frame the mean of the clip and that of the two seconds it lies in. [B, C, T], [T] → [B, C, T]"""
-    return x.mean(dim=2, keepdim=True) + F.avg_pool1d(x, AROUND, AROUND, ceil_mode=True)[..., part]
+def context_mean(x: Tensor, segment: Tensor) -> Tensor:
+    """At every frame the mean of the clip plus that of its two-second segment. [B, C, T], [T] → [B, C, T]"""
+    return x.mean(dim=2, keepdim=True) + F.avg_pool1d(x, CONTEXT, CONTEXT, ceil_mode=True)[..., segment]
 
 
 class Layer(nn.Module):
-    """Adds 32 channels to those that came before it. [B, C, T] → [B, C + 32, T]"""
+    """Appends 32 channels. [B, C, T] → [B, C + 32, T]"""
 
     def __init__(self, inputs: int, dilation: int) -> None:
         super().__init__()
@@ -98,14 +97,14 @@ class Layer(nn.Module):
         self.sum_up = nn.Conv1d(INNER, INNER // 2, 1)
         self.weigh = nn.Conv1d(INNER // 2, GROWTH, 1)
 
-    def forward(self, x: Tensor, part: Tensor) -> Tensor:
+    def forward(self, x: Tensor, segment: Tensor) -> Tensor:
         y = F.relu(self.inner_norm(self.narrow(F.relu(self.norm(x)))))
-        weight = torch.sigmoid(self.weigh(F.relu(self.sum_up(around(y, part)))))
+        weight = torch.sigmoid(self.weigh(F.relu(self.sum_up(context_mean(y, segment)))))
         return torch.cat([x, self.look(y) * weight], dim=1)
 
 
 class Group(nn.Module):
-    """Layers, each of which sees all before it; half of the channels go on."""
+    """Densely connected layers; the output has half of their channels."""
 
     def __init__(self, inputs: int, layers: int, dilation: int) -> None:
         super().__init__()
@@ -114,14 +113,14 @@ class Group(nn.Module):
         self.norm = nn.BatchNorm1d(channels)
         self.halve = nn.Conv1d(channels, channels // 2, 1, bias=False)
 
-    def forward(self, x: Tensor, part: Tensor) -> Tensor:
+    def forward(self, x: Tensor, segment: Tensor) -> Tensor:
         for layer in self.layers:
-            x = layer(x, part)
+            x = layer(x, segment)
         return self.halve(F.relu(self.norm(x)))
 
 
-class Body(nn.Module):
-    """All that is inherited. Its parts are in the order in which CAM++ has them."""
+class Backbone(nn.Module):
+    """The part that starts from CAM++'s weights; its modules are in CAM++'s order."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -131,33 +130,33 @@ class Body(nn.Module):
         self.entry = nn.Conv1d(MAPS * BANDS // 8, FIRST, 5, 2, 2, bias=False)
         self.entry_norm = nn.BatchNorm1d(FIRST)
         self.groups, channels = nn.ModuleList(), FIRST
-        self.mapped = [MAPS * BANDS // 8]  # channels at all `PLACES`
+        self.map_channels = [MAPS * BANDS // 8]  # of all `MAP_NAMES`
         for layers, dilation in GROUPS:
             self.groups.append(Group(channels, layers, dilation))
             channels = (channels + layers * GROWTH) // 2
-            self.mapped.append(channels)
+            self.map_channels.append(channels)
         self.out_norm = nn.BatchNorm1d(channels)
         self.campplus = nn.Conv1d(2 * channels, EMBEDDING, 1, bias=False)
         self.campplus_norm = nn.BatchNorm1d(EMBEDDING, affine=False)
         self.channels = channels
 
     def forward(self, mel: Tensor) -> tuple[Tensor, Tensor, list[Tensor]]:
-        """What CAM++ says [B, 192], the statistics that it says it from, and the maps at all `PLACES`."""
+        """CAM++'s embedding [B, 192], the statistics it is computed from, and the maps of all `MAP_NAMES`."""
         x = F.relu(self.stem_norm(self.stem((mel - mel.mean(dim=1, keepdim=True)).transpose(1, 2)[:, None])))
         x = F.relu(self.last_norm(self.last(self.blocks(x)))).flatten(1, 2)
         maps = [x]
         x = F.relu(self.entry_norm(self.entry(x)))
-        part = torch.arange(x.shape[2], device=x.device) // AROUND
+        segment = torch.arange(x.shape[2], device=x.device) // CONTEXT
         for group in self.groups:
-            x = group(x, part)
+            x = group(x, segment)
             maps.append(x)
         maps[-1] = F.relu(self.out_norm(x))
-        found = statistics(maps[-1])
-        return self.campplus_norm(self.campplus(found[..., None]).squeeze(2)), found, maps
+        pooled = statistics(maps[-1])
+        return self.campplus_norm(self.campplus(pooled[..., None]).squeeze(2)), pooled, maps
 
 
-class Reading(nn.Module):
-    """What another network would say, read off everything that CAM++'s body hears."""
+class EmbeddingHead(nn.Module):
+    """Predicts another network's embedding from the statistics of all maps."""
 
     WIDTH = 512
 
@@ -174,32 +173,32 @@ class Reading(nn.Module):
         return F.normalize(self.direct(last) + self.more(F.gelu(self.narrow(self.norm(everything)))), dim=1)
 
 
-class Ear(nn.Module):
+class SpeakerEncoder(nn.Module):
     def __init__(self) -> None:
         super().__init__()
-        self.body = Body()
-        last, everything = EMBEDDING + 2 * self.body.channels, 2 * sum(self.body.mapped)
-        self.eres2net = Reading(last, everything, EMBEDDING)
-        self.dvector = Reading(last + 2 * BANDS, everything + 2 * BANDS, DVECTOR)
+        self.backbone = Backbone()
+        last, everything = EMBEDDING + 2 * self.backbone.channels, 2 * sum(self.backbone.map_channels)
+        self.eres2net = EmbeddingHead(last, everything, EMBEDDING)
+        self.dvector = EmbeddingHead(last + 2 * BANDS, everything + 2 * BANDS, DVECTOR)
 
-    def inherit(self, campplus: nn.Module) -> None:
-        """Starts from CAM++."""
-        own, given = self.body.state_dict(), list(campplus.state_dict().values())
-        assert [value.shape for value in own.values()] == [value.shape for value in given]
-        self.body.load_state_dict(dict(zip(own, given, strict=True)))
+    def load_campplus(self, campplus: nn.Module) -> None:
+        """Copies CAM++'s weights into the backbone."""
+        own, theirs = self.backbone.state_dict(), list(campplus.state_dict().values())
+        assert [value.shape for value in own.values()] == [value.shape for value in theirs]
+        self.backbone.load_state_dict(dict(zip(own, theirs, strict=True)))
 
-    def forward(self, mel: Tensor) -> Heard:
-        return self.listen(mel)[0]
+    def forward(self, mel: Tensor) -> Embeddings:
+        return self.encode_with_maps(mel)[0]
 
-    def listen(self, mel: Tensor) -> tuple[Heard, dict[str, Tensor]]:
-        """`mel` [B, T, 80] of a clip at the usual level. Also the maps at all `PLACES`."""
-        campplus, found, maps = self.body(mel)
-        last = torch.cat([campplus, found], dim=1)
-        everything = torch.cat([*(statistics(each) for each in maps[:-1]), found], dim=1)
-        spectrum = statistics(mel.transpose(1, 2) / 4 + 2)  # about as large as the others
-        heard = Heard(
+    def encode_with_maps(self, mel: Tensor) -> tuple[Embeddings, dict[str, Tensor]]:
+        """`mel` [B, T, 80] of a clip at the normal level → embeddings, and the maps of all `MAP_NAMES`."""
+        campplus, pooled, maps = self.backbone(mel)
+        last = torch.cat([campplus, pooled], dim=1)
+        everything = torch.cat([*(statistics(each) for each in maps[:-1]), pooled], dim=1)
+        spectrum = statistics(mel.transpose(1, 2) / 4 + 2)  # scaled to about the range of the others
+        embeddings = Embeddings(
             self.eres2net(last, everything),
             F.normalize(campplus, dim=1),
             self.dvector(torch.cat([last, spectrum], dim=1), torch.cat([everything, spectrum], dim=1)),
         )
-        return heard, dict(zip(PLACES, maps, strict=True))
+        return embeddings, dict(zip(MAP_NAMES, maps, strict=True))

@@ -1,4 +1,4 @@
-"""The colour of a voice, and the filter that a clone's speech passes through: as in svc.cloning.colour."""
+"""The spectral envelope of a voice, and the equalizer that a clone's speech passes: as in svc.audio.equalizer."""
 
 import math
 from functools import cache
@@ -6,21 +6,21 @@ from functools import cache
 import torch
 from torch import Tensor
 
-from cloning.sound import BANDS as NARROW_BANDS
-from cloning.sound import RATE, log_mel
+from speaker_encoder.features import BANDS as MEL_BANDS
+from speaker_encoder.features import RATE, log_mel
 
 BANDS = 20
 LARGEST = 8.0
-"""dB, of a change."""
+"""dB, of a gain."""
 CUT_OFF = -25.0
-"""dB: a band in which a recording has that much less was lost on the way."""
+"""dB: a band in which the recording has that much less was removed by its channel, and is left alone."""
 FADING = 14
-"""The first band of which less than all is put right."""
+"""From this band on the gains fade out."""
 
 
 @torch.no_grad()
-def colour(wave: Tensor) -> Tensor:
-    """The power in each band, noise left out, in dB. [B, samples] → [B, 20]"""
+def measure_envelope(wave: Tensor) -> Tensor:
+    """The power in each band without the noise floor, in dB. [B, samples] → [B, 20]"""
     mel = log_mel(wave)
     loudness = mel.mean(dim=2)
     faint = loudness <= loudness.quantile(0.1, dim=1, keepdim=True)
@@ -28,24 +28,24 @@ def colour(wave: Tensor) -> Tensor:
     speech = power.mean(dim=1)
     noise = (power * faint[..., None]).sum(dim=1) / faint.sum(dim=1, keepdim=True)
     clean = torch.maximum(speech - noise, 0.05 * speech).log()
-    return 10 / math.log(10) * clean.unflatten(1, (BANDS, NARROW_BANDS // BANDS)).mean(dim=2)
+    return 10 / math.log(10) * clean.unflatten(1, (BANDS, MEL_BANDS // BANDS)).mean(dim=2)
 
 
-def coloured(wave: Tensor, person: Tensor) -> Tensor:
-    """The speech in the colour of the person [B, 20]; the filter itself has no gradient."""
-    off = person - colour(wave)
-    off = off - off.median(dim=1, keepdim=True).values
+def equalize(wave: Tensor, target: Tensor) -> Tensor:
+    """The speech with the spectral envelope `target` [B, 20]; the filter itself has no gradient."""
+    gains = target - measure_envelope(wave)
+    gains = gains - gains.median(dim=1, keepdim=True).values
     share = 1 - (torch.arange(BANDS, device=wave.device) - FADING).clamp(min=0) / (BANDS - FADING)
-    off = torch.where(off > CUT_OFF, (share * off).clamp(-LARGEST, LARGEST), 0.0)
-    gains = 10 ** (off @ _between_bands(wave.shape[1], wave.device) / 20)
-    return torch.fft.irfft(torch.fft.rfft(wave) * gains, wave.shape[1])
+    gains = torch.where(gains > CUT_OFF, (share * gains).clamp(-LARGEST, LARGEST), 0.0)
+    response = 10 ** (gains @ _interpolation(wave.shape[1], wave.device) / 20)
+    return torch.fft.irfft(torch.fft.rfft(wave) * response, wave.shape[1])
 
 
 @cache
-def _between_bands(samples: int, device: torch.device) -> Tensor:
-    """From what is wanted in the middle of each band to every frequency of that many samples. [20, bins]"""
+def _interpolation(samples: int, device: torch.device) -> Tensor:
+    """Linear interpolation from the bands' centres to the FFT bins of that many samples. [20, bins]"""
     lowest, highest = (math.log1p(hertz / 700) for hertz in (20.0, RATE / 2))
     hertz = torch.arange(samples // 2 + 1, device=device) * (RATE / samples)
-    place = (torch.log1p(hertz / 700) - lowest) / (highest - lowest) * BANDS - 0.5
-    distance = (place.clamp(0, BANDS - 1) - torch.arange(BANDS, device=device)[:, None]).abs()
+    position = (torch.log1p(hertz / 700) - lowest) / (highest - lowest) * BANDS - 0.5
+    distance = (position.clamp(0, BANDS - 1) - torch.arange(BANDS, device=device)[:, None]).abs()
     return (1 - distance).clamp(min=0)

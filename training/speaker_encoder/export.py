@@ -1,6 +1,6 @@
-"""Exports an encoder to ONNX and checks it against torch; what it says of whole languages goes to a file beside it.
+"""Exports the voice encoder to ONNX and checks it against torch; the accents of languages go to a file beside it.
 
-python -m cloning.export ear.pt mapper.pt voice-encoder.onnx accents.npz
+python -m speaker_encoder.export encoder.pt mapper.pt voice-encoder.onnx accents.npz
 """
 
 import argparse
@@ -12,31 +12,38 @@ import onnxruntime
 import torch
 from torch import Tensor, nn
 
-from cloning import encoder as encoders
-from cloning.axes import accent, all_layers
-from cloning.mapper import INPUTS, Mapper
-from cloning.sound import BANDS
-from export import halve
+from head.export import store_as_fp16
+from speaker_encoder import voice_encoder
+from speaker_encoder.features import BANDS
+from speaker_encoder.mapper import INPUTS, Mapper
+from speaker_encoder.voice_encoder import VoiceEncoder
+from speaker_encoder.voice_pca import pad_layers, predicted_accent
 
 LANGUAGES = {"e": "es", "f": "fr", "h": "hi", "i": "it", "j": "ja", "p": "pt-br", "z": "zh"}
-"""Those that have an accent, by Kokoro's letters and as the product calls them."""
+"""Languages with an accent, by Kokoro's letters and as the product calls them."""
 OUTPUTS = ("timbre", "layers", "abroad", "grain", "embedding")
+"""Names in the exported graph: "layers" and "abroad" are the layer offsets, "grain" is the vocoder embedding."""
 
 
-class Exported(nn.Module):
-    """From a clip's features to what the product keeps of a voice."""
+class ExportedEncoder(nn.Module):
+    """From a clip's features to the parameters that the product keeps."""
 
-    def __init__(self, encoder: encoders.Encoder) -> None:
+    def __init__(self, network: VoiceEncoder) -> None:
         super().__init__()
-        self.encoder = encoder
+        self.network = network
 
     def forward(self, mel: Tensor, pitch: Tensor) -> tuple[Tensor, ...]:
-        heard, guess = self.encoder(mel, pitch)
-        timbre = self.encoder.axes.timbre_of(guess)
-        return timbre, all_layers(guess.layers), all_layers(guess.abroad), guess.grain, heard.embedding
+        embeddings, predicted = self.network(mel, pitch)
+        return (
+            self.network.pca.to_timbre(predicted),
+            pad_layers(predicted.layer_offsets),
+            pad_layers(predicted.foreign_layer_offsets),
+            predicted.vocoder_embedding,
+            embeddings.joint,
+        )
 
 
-def export(model: Exported, path: Path) -> None:
+def export(model: ExportedEncoder, path: Path) -> None:
     torch.onnx.export(
         model,
         (torch.randn(1, 500, BANDS), torch.tensor([[5.0, 0.1, 0.5]])),
@@ -47,45 +54,43 @@ def export(model: Exported, path: Path) -> None:
         opset_version=20,
         dynamo=False,
     )
-    stored = onnx.load(path)
-    halve(stored)
-    onnx.checker.check_model(stored)
-    onnx.save(stored, path)
+    graph = onnx.load(path)
+    store_as_fp16(graph)
+    onnx.checker.check_model(graph)
+    onnx.save(graph, path)
 
 
 @torch.no_grad()
 def export_accents(mapper: Mapper, path: Path) -> None:
-    guess = mapper(torch.zeros(1, INPUTS))  # accents are the same for everybody
-    parts = {}
+    predicted = mapper(torch.zeros(1, INPUTS))  # accents do not depend on the speaker
+    arrays = {}
     for letter, name in LANGUAGES.items():
-        found = accent(guess, letter)
-        parts |= {f"{name} offset": found.offset, f"{name} shares": found.shares}
-    np.savez_compressed(path, **{name: part.half().numpy().squeeze() for name, part in parts.items()})
+        accent = predicted_accent(predicted, letter)
+        arrays |= {f"{name} offset": accent.offset, f"{name} shares": accent.shares}
+    np.savez_compressed(path, **{name: array.half().numpy().squeeze() for name, array in arrays.items()})
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("ear", type=Path)
-    parser.add_argument("mapper", type=Path)
-    parser.add_argument("onnx", type=Path)
-    parser.add_argument("accents", type=Path)
+    for name in ("encoder", "mapper", "onnx", "accents"):
+        parser.add_argument(name, type=Path)
     args = parser.parse_args()
-    encoder = encoders.load(args.ear, args.mapper)
-    export_accents(encoder.mapper, args.accents)
-    model = Exported(encoder).eval()
+    network = voice_encoder.load(args.encoder, args.mapper)
+    export_accents(network.mapper, args.accents)
+    model = ExportedEncoder(network).eval()
     export(model, args.onnx)
     session = onnxruntime.InferenceSession(args.onnx)
     worst = 0.0
     for frames in (57, 500, 1999):
         mel, pitch = torch.randn(1, frames, BANDS) * 2 - 8, torch.tensor([[5.0, 0.1, 0.5]])
         with torch.no_grad():
-            wanted = model(mel, pitch)
-        found = session.run(list(OUTPUTS), {"mel": mel.numpy(), "pitch": pitch.numpy()})
-        differences = [np.abs(f - w.numpy()).max() for f, w in zip(found, wanted, strict=True)]
+            expected = model(mel, pitch)
+        outputs = session.run(list(OUTPUTS), {"mel": mel.numpy(), "pitch": pitch.numpy()})
+        differences = [np.abs(a - b.numpy()).max() for a, b in zip(outputs, expected, strict=True)]
         worst = max(worst, *map(float, differences))
     print(f"{args.onnx.stat().st_size / 1e6:.1f} MB; largest difference from torch {worst:.1e}")
     if worst > 5e-3:
-        raise SystemExit("the export differs")
+        raise SystemExit("the export differs from torch")
 
 
 if __name__ == "__main__":

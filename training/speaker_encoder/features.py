@@ -1,4 +1,4 @@
-"""Sound on the card: features that speaker networks hear, and the pitch. 16 kHz throughout."""
+"""Acoustic features of a batch of 16 kHz clips: log-mel frames as speaker networks read them, and the pitch."""
 
 import math
 from functools import cache
@@ -10,9 +10,9 @@ RATE = 16_000
 WINDOW, HOP, N_FFT, BANDS = 400, 160, 512, 80
 PITCH_WINDOW = 1024
 LOWEST, HIGHEST = 60.0, 420.0
-"""Hz, of the pitch that is looked for."""
+"""Hz, of the pitch."""
 FLATTENED = 0.7
-"""The power that spectra of power are raised to, for the pitch."""
+"""Exponent of the power spectrum before its autocorrelation. As in svc.cloning.speaker_encoder, like all of `pitch`."""
 
 
 @cache
@@ -50,27 +50,27 @@ def fbank(wave: Tensor) -> Tensor:
     return mel - mel.mean(dim=1, keepdim=True)
 
 
-def level(wave: Tensor) -> Tensor:
-    """The wave with a root mean square of 0.05."""
+def normalize_level(wave: Tensor) -> Tensor:
+    """The wave at a root mean square of 0.05."""
     return wave * (0.05 / (wave.square().mean(dim=1, keepdim=True).sqrt() + 1e-6))
 
 
 @torch.no_grad()
 def pitch(wave: Tensor) -> Tensor:
-    """Log of the median pitch, its spread, and the share of frames with a pitch. [B, samples] → [B, 3]
+    """Log of the median pitch, its spread, and the share of voiced frames. [B, samples] → [B, 3]
 
-    The highest peak of each frame's autocorrelation, its spectrum flattened a little: a formant's period is not the
-    voice's, and in a telephone there is no fundamental to outweigh it.
+    A frame's pitch is the highest peak of its autocorrelation. The spectrum is flattened a little, because a formant's
+    period is often mistaken for the pitch where a telephone has removed the fundamental.
     """
     frames = wave.unfold(1, PITCH_WINDOW, HOP)
     window = torch.hann_window(PITCH_WINDOW, device=wave.device)
     frames = (frames - frames.mean(dim=2, keepdim=True)) * window
-    finer, size = 2 * RATE, 2 * PITCH_WINDOW  # half samples: a high voice's period is few whole ones
+    finer, size = 2 * RATE, 2 * PITCH_WINDOW  # lags in half samples: a high voice's period is short
     own = torch.fft.irfft(torch.fft.rfft(window, size).abs().square(), 2 * size)
     found = torch.fft.irfft(torch.fft.rfft(frames, size).abs().pow(2 * FLATTENED), 2 * size)
     lags = torch.arange(int(finer / HIGHEST), int(finer / LOWEST) + 1, device=wave.device)
-    likeness = found[..., lags] / (found[..., :1] + 1e-9) * (own[0] / own[lags])
-    best, index = likeness.max(dim=2)
+    correlation = found[..., lags] / (found[..., :1] + 1e-9) * (own[0] / own[lags])
+    best, index = correlation.max(dim=2)
     energy = frames.square().sum(dim=2)
     loud = energy > 0.02 * energy.amax(dim=1, keepdim=True)
     voiced = loud & (best > 0.4)

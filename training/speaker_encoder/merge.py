@@ -1,9 +1,9 @@
-"""Makes one mapper of several.
+"""Merges several mappers into one.
 
-    python -m cloning.merge mapper.pt mapper.pt [mapper.pt …] merged.pt
+    python -m speaker_encoder.merge mapper.pt mapper.pt [mapper.pt …] merged.pt
 
-takes the mean of their weights, which is as good as the mean of their guesses if all went on from one beginning. With
-`--side-by-side` they may have begun anywhere: the merged mapper is as wide as all together, and can be trained further.
+takes the mean of their weights, which works if all were trained from one common start. `--concatenate` merges mappers
+of any start into one as wide as all together, which predicts the mean of their predictions and can be trained further.
 """
 
 import argparse
@@ -11,22 +11,22 @@ from pathlib import Path
 
 import torch
 
-from cloning import encoder as encoders
-from cloning.mapper import mean, side_by_side
+from speaker_encoder import voice_encoder
+from speaker_encoder.mapper import average, concatenate
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("mappers", type=Path, nargs="+")
     parser.add_argument("merged", type=Path)
-    parser.add_argument("--side-by-side", action="store_true")
+    parser.add_argument("--concatenate", action="store_true")
     args = parser.parse_args()
-    encoder, *others = [encoders.load_mapper(path) for path in args.mappers]
-    if not all(torch.equal(encoder.axes.timbre, other.axes.timbre) for other in others):
-        raise SystemExit("they guess on different axes")
-    merge = side_by_side if args.side_by_side else mean
-    encoder.mapper = merge([encoder.mapper, *(other.mapper for other in others)])
-    encoders.save_mapper(encoder, args.merged)
+    network, *others = [voice_encoder.load_mapper(path) for path in args.mappers]
+    if not all(torch.equal(network.pca.timbre, other.pca.timbre) for other in others):
+        raise SystemExit("the mappers predict on different principal axes")
+    merge = concatenate if args.concatenate else average
+    network.mapper = merge([network.mapper, *(other.mapper for other in others)])
+    voice_encoder.save_mapper(network, args.merged)
 
 
 if __name__ == "__main__":

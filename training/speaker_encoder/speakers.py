@@ -1,29 +1,25 @@
-"""Real speakers: who is trained on, who is kept for validation, and their clips in one small file.
+"""Recordings of real speakers in one file, split into training, held-out and validation speakers.
 
-    python -m cloning.speakers SPEAKERS_FOLDER speakers.pt
+    python -m speaker_encoder.speakers SPEAKERS_FOLDER speakers.pt
 
-validation.txt beside this file names those who are never trained on. SPEAKERS_FOLDER has an index.tsv (file,
-speaker, …) and the clips. They are cut at 20 s, brought to 16 kHz and kept as Opus, so that all of them travel in
-30 MB.
+SPEAKERS_FOLDER has an index.tsv (file, speaker, seconds, …) and the clips, which are cut at 20 s and resampled to
+16 kHz. validation.txt beside this module names the speakers that are never trained on.
 """
 
 import argparse
 import csv
 import hashlib
-import io
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from cloning.sound import RATE
+from speaker_encoder.features import RATE
 
 VALIDATION = 44
-"""Speakers with at least two clips, one of them of 4 s or more, that training never hears."""
+"""Number of validation speakers; each has at least two clips, one of them of 4 s or more."""
 LONGEST = 20
 SHORTEST_REFERENCE = 4.0
 
@@ -34,58 +30,47 @@ class Clip:
     wave: Tensor  # [samples], 16 kHz
 
 
-def validation_names(index: Path) -> set[str]:
-    """Chosen by the hash of the name, so that the choice stays when speakers are added."""
+def choose_validation(index: Path) -> set[str]:
+    """By the hash of the name, so that the choice stays the same when speakers are added."""
     clips: dict[str, list[float]] = {}
     for row in csv.DictReader(index.open(), delimiter="\t"):
         clips.setdefault(row["speaker"], []).append(float(row["seconds"]))
-    fit = [name for name, found in clips.items() if len(found) > 1 and max(found) >= SHORTEST_REFERENCE]
-    return set(sorted(fit, key=lambda name: hashlib.sha256(name.encode()).digest())[:VALIDATION])
+    suitable = [name for name, each in clips.items() if len(each) > 1 and max(each) >= SHORTEST_REFERENCE]
+    return set(sorted(suitable, key=lambda name: hashlib.sha256(name.encode()).digest())[:VALIDATION])
 
 
 def pack(folder: Path, output: Path) -> None:
     import soundfile
     import soxr
 
-    kept_back = validation_names(folder / "index.tsv")
-    clips = []
+    validation = choose_validation(folder / "index.tsv")
+    names, waves = [], []
     for row in csv.DictReader((folder / "index.tsv").open(), delimiter="\t"):
         wave, rate = soundfile.read(folder / row["file"], dtype="float32", always_2d=True)
         wave = wave[: LONGEST * rate, 0]
         if rate != RATE:
             wave = soxr.resample(wave, rate, RATE)
-        stored = io.BytesIO()
-        wave = np.clip(wave, -0.99, 0.99)
-        soundfile.write(stored, wave, RATE, format="OGG", subtype="OPUS", compression_level=0.87)
-        clips.append((row["speaker"], row["file"], stored.getvalue()))
-    content = torch.frombuffer(bytearray(b"".join(clip[2] for clip in clips)), dtype=torch.uint8)
-    stored = {"content": content, "sizes": [len(clip[2]) for clip in clips], "validation": sorted(kept_back)}
-    torch.save(stored | {"speakers": [clip[0] for clip in clips], "files": [clip[1] for clip in clips]}, output)
-    print(f"{len(clips)} clips, {len(content) / 1e6:.1f} MB, {len(kept_back)} speakers for validation")
+        names.append(row["speaker"])
+        waves.append(torch.from_numpy(wave).half())
+    torch.save({"speakers": names, "waves": waves, "validation": sorted(validation)}, output)
+    print(f"{len(waves)} clips, {len(validation)} speakers for validation")
 
 
 def load(path: Path) -> tuple[list[Clip], list[Clip]]:
-    """Clips to train on, and clips to validate with."""
-    import soundfile
-
+    """Clips of the training and of the validation speakers."""
     stored = torch.load(path)
-    kept_back = set(stored["validation"])
+    validation = set(stored["validation"])
     parts: tuple[list[Clip], list[Clip]] = ([], [])
-
-    def decode(piece: Tensor) -> Tensor:
-        return torch.from_numpy(soundfile.read(io.BytesIO(piece.numpy().tobytes()), dtype="float32")[0])
-
-    with ThreadPoolExecutor() as pool:
-        waves = pool.map(decode, stored["content"].split(stored["sizes"]))
-        for speaker, wave in zip(stored["speakers"], waves, strict=True):
-            parts[speaker in kept_back].append(Clip(speaker, wave))
+    for speaker, wave in zip(stored["speakers"], stored["waves"], strict=True):
+        parts[speaker in validation].append(Clip(speaker, wave.float()))
     return parts
 
 
-def apart(clips: list[Clip]) -> tuple[list[Clip], list[Clip]]:
-    """A fifth of the speakers, by the hash of the name, and the rest.
+def split_held_out(clips: list[Clip]) -> tuple[list[Clip], list[Clip]]:
+    """A fifth of the training speakers, by the hash of the name, and the rest.
 
-    The ear never hears the first, so that its errors on new people can be measured on them without validation's.
+    The encoder is not trained on the first, so that its errors on new speakers can be measured without those of
+    validation.
     """
     parts: tuple[list[Clip], list[Clip]] = ([], [])
     for clip in clips:
@@ -93,8 +78,8 @@ def apart(clips: list[Clip]) -> tuple[list[Clip], list[Clip]]:
     return parts
 
 
-def chances(clips: list[Clip]) -> list[float]:
-    """How often to take each: of whom there are many clips, each less often; long ones more often."""
+def sampling_weights(clips: list[Clip]) -> list[float]:
+    """Long clips are sampled more often; each clip of a speaker with many clips less often."""
     count = Counter(clip.speaker for clip in clips)
     return [min(10.0, len(clip.wave) / RATE) ** 0.5 / count[clip.speaker] ** 0.5 for clip in clips]
 

@@ -1,4 +1,4 @@
-"""What is spoken in training: texts of nine languages, and those that are kept for validation."""
+"""Texts to synthesise in training, in nine languages, and those that are held out for validation."""
 
 import json
 import random
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 SHARES = {"a": 6, "b": 1, "e": 3, "f": 4, "h": 1, "i": 1, "j": 1, "p": 3, "z": 1}
-"""How often each language is spoken."""
+"""How often each language is drawn, by Kokoro's letters."""
 HELD_OUT = 20
-"""Texts of each that training never speaks."""
+"""Texts of each language that are never used for training."""
 SHORTEST = 24
 
 
@@ -20,19 +20,19 @@ class Text:
 
 
 class Texts:
-    def __init__(self, corpus: Path, longest: int, spelled: Mapping[str, Sequence[Text]]) -> None:
-        """`spelled` are spoken instead of the corpus's, in the languages that they are in."""
-        self._spoken: dict[str, list[Text]] = {}
+    def __init__(self, corpus: Path, longest: int, spelled: Mapping[str, Sequence[Text]] | None = None) -> None:
+        """In the languages of `spelled`, its texts are used instead of the corpus's."""
+        self._training: dict[str, list[Text]] = {}
         self._held_out: dict[str, list[Text]] = {}
-        for language, texts in json.loads(corpus.read_text()).items():
-            plain = [Text(language, ids) for ids in texts]
-            found = [text for text in spelled.get(language, plain) if SHORTEST <= len(text.ids) <= longest]
-            random.Random(0).shuffle(found)
-            self._held_out[language], self._spoken[language] = found[:HELD_OUT], found[HELD_OUT:]
+        for language, sentences in json.loads(corpus.read_text()).items():
+            plain = [Text(language, ids) for ids in sentences]
+            texts = [t for t in (spelled or {}).get(language, plain) if SHORTEST <= len(t.ids) <= longest]
+            random.Random(0).shuffle(texts)
+            self._held_out[language], self._training[language] = texts[:HELD_OUT], texts[HELD_OUT:]
 
     def draw(self) -> Text:
         (language,) = random.choices(list(SHARES), list(SHARES.values()))
-        return random.choice(self._spoken[language])
+        return random.choice(self._training[language])
 
     def held_out(self, language: str, count: int) -> list[Text]:
         return self._held_out[language][:count]

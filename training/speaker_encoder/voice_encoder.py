@@ -1,60 +1,59 @@
-"""The voice encoder: an ear that hears who speaks, and a mapper that makes voice parameters of it."""
+"""The network that ships: a speaker encoder, and a mapper from its embeddings to voice parameters."""
 
 from pathlib import Path
 
 import torch
 from torch import Tensor, nn
 
-from cloning.axes import Axes
-from cloning.ear import Ear, Heard
-from cloning.mapper import WIDTH, Guess, Mapper, inputs
+from speaker_encoder.encoder import Embeddings, SpeakerEncoder
+from speaker_encoder.mapper import WIDTH, Mapper, PredictedVoice, build_inputs
+from speaker_encoder.voice_pca import VoicePca
 
 
-class Encoder(nn.Module):
-    def __init__(self, ear: Ear, mapper: Mapper, axes: Axes) -> None:
+class VoiceEncoder(nn.Module):
+    def __init__(self, encoder: SpeakerEncoder, mapper: Mapper, pca: VoicePca) -> None:
         super().__init__()
-        self.ear, self.mapper, self.axes = ear, mapper, axes
+        self.encoder, self.mapper, self.pca = encoder, mapper, pca
 
-    def forward(self, mel: Tensor, pitch: Tensor) -> tuple[Heard, Guess]:
-        heard = self.ear(mel)
-        return heard, self.mapper(inputs(heard, pitch))
-
-
-def save_ear(ear: Ear, path: Path) -> None:
-    _save(ear.state_dict(), path)
+    def forward(self, mel: Tensor, pitch: Tensor) -> tuple[Embeddings, PredictedVoice]:
+        embeddings = self.encoder(mel)
+        return embeddings, self.mapper(build_inputs(embeddings, pitch))
 
 
-def save_mapper(encoder: Encoder, path: Path) -> None:
-    """The mapper, and the axes it guesses on."""
-    _save({k: v for k, v in encoder.state_dict().items() if not k.startswith("ear.")}, path)
+def save_encoder(encoder: SpeakerEncoder, path: Path) -> None:
+    _save(encoder.state_dict(), path)
 
 
-def load_ear(path: Path) -> Ear:
-    ear = Ear()
-    ear.load_state_dict(_load(path))
-    return ear.eval()
+def save_mapper(network: VoiceEncoder, path: Path) -> None:
+    """The mapper, and the principal axes that it predicts coordinates on."""
+    _save({k: v for k, v in network.state_dict().items() if not k.startswith("encoder.")}, path)
 
 
-def load_mapper(path: Path) -> Encoder:
-    """A mapper and its axes, with an ear that has learned nothing."""
-    weights = _load(path)
-    encoder = Encoder(Ear(), Mapper(len(weights["mapper.entry.bias"]) // WIDTH), Axes())
-    _, unexpected = encoder.load_state_dict(weights, strict=False)
-    assert not unexpected
+def load_encoder(path: Path) -> SpeakerEncoder:
+    encoder = SpeakerEncoder()
+    encoder.load_state_dict(_load(path))
     return encoder.eval()
 
 
-def load(ear: Path, mapper: Path) -> Encoder:
-    encoder = load_mapper(mapper)
-    encoder.ear = load_ear(ear)
-    return encoder
+def load_mapper(path: Path) -> VoiceEncoder:
+    """A mapper and its axes, with an untrained encoder."""
+    weights = _load(path)
+    network = VoiceEncoder(SpeakerEncoder(), Mapper(len(weights["mapper.entry.bias"]) // WIDTH), VoicePca())
+    _, unexpected = network.load_state_dict(weights, strict=False)
+    assert not unexpected
+    return network.eval()
+
+
+def load(encoder: Path, mapper: Path) -> VoiceEncoder:
+    network = load_mapper(mapper)
+    network.encoder = load_encoder(encoder)
+    return network
 
 
 def _save(weights: dict[str, Tensor], path: Path) -> None:
-    """In fp16, but the axes; the file appears whole, for the process beside this one."""
-    halved = {k: v.half() if v.is_floating_point() and not k.startswith("axes.") else v for k, v in weights.items()}
-    torch.save(halved, path.with_suffix(".new"))
-    path.with_suffix(".new").replace(path)
+    """In fp16, except for the principal axes."""
+    stored = {k: v.half() if v.is_floating_point() and not k.startswith("pca.") else v for k, v in weights.items()}
+    torch.save(stored, path)
 
 
 def _load(path: Path) -> dict[str, Tensor]:

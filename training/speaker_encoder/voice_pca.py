@@ -1,7 +1,7 @@
-"""The principal axes of the built-in voices, on which timbres are guessed.
+"""The principal axes of the built-in voices, and the voice that predicted parameters describe.
 
-They belong to an encoder's weights and are saved with them: computed anew on another machine, some may point the other
-way.
+The axes belong to a mapper's weights and are saved with them: recomputed on another machine, some may have the opposite
+sign.
 """
 
 import math
@@ -11,12 +11,21 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-import bank as banks
-import voices
-from cloning.mapper import ACCENTED, AXES, GRAIN, LAYERS, STRAYING, STRAYING_ABROAD, STYLE, Guess
+from speaker_encoder.mapper import (
+    ACCENT_LANGUAGES,
+    AXES,
+    FOREIGN_LAYERS,
+    LAYERS,
+    OWN_LAYERS,
+    STYLE,
+    VOCODER_EMBEDDING,
+    PredictedVoice,
+)
+from teacher import voices
+from teacher.styles import StyleSampler
 
-STEREOTYPE_ROWS = slice(60, 120)
-"""Rows of the style tables, by number of phonemes, that a voice's offset is read from."""
+TYPICAL_ROWS = slice(60, 120)
+"""Rows of the style tables, by number of phonemes, whose mean is a voice's offset."""
 LANGUAGES = {
     "a": (11, 9),
     "b": (4, 4),
@@ -28,15 +37,15 @@ LANGUAGES = {
     "p": (1, 2),
     "z": (4, 4),
 }
-"""Kokoro's letters for them, and how many women's and men's voices each has, in the tables' order."""
+"""Kokoro's letters of the languages, and the number of their female and male voices, in the order of the tables."""
 ENGLISH = "ab"
 MELODY_PITCH = {"a": 171, "b": 171, "e": 148, "f": 208, "h": 164, "i": 151, "j": 234, "p": 151, "z": 215}
-"""At which the melody that clones have in a language is heard, in Hz: as in the product."""
-USUALLY, ELSEWHERE = (7, 7), {"e": (6, 7), "f": (7, 8)}
-"""Where it is not English, so many layers, the first ones, have the timbre of those who speak the language; from the
-other number on they have more of the person's."""
-BOLDER = 0.5
-"""How much more."""
+"""Pitch in Hz of the melody that clones have in a language: as in the product."""
+NATIVE_LAYERS, NATIVE_LAYERS_BY_LANGUAGE = (7, 7), {"e": (6, 7), "f": (7, 8)}
+"""In other languages than English, so many layers, the first ones, have the timbre of the language's own voices; from
+the second number on the speaker's timbre has a gain."""
+TIMBRE_GAIN = 0.5
+"""How much is added to it."""
 
 
 @dataclass
@@ -45,109 +54,115 @@ class Voice:
 
     timbre: Tensor  # [B, 128]
     melody: Tensor  # [B or 1, 128]
-    layers: Tensor  # [B, 11, 128]
+    layer_offsets: Tensor  # [B, 11, 128]
     pitch_scale: Tensor  # [B]
-    grain: Tensor  # [B, 256]
+    vocoder_embedding: Tensor  # [B, 256]
 
 
 @dataclass
 class Accent:
-    """How everybody's layers change in a language: by an offset, and on the way to natives and to the person."""
+    """What a language adds to all voices, layer by layer."""
 
     offset: Tensor  # [..., 11, 128]
-    shares: Tensor  # [..., 2, 11]: of natives' timbre instead of the person's, and of the person's besides
+    shares: Tensor  # [..., 2, 11]: of native timbre instead of the speaker's, and of the speaker's in addition
 
 
-def rule(language: str, device: torch.device) -> Accent:
-    """Where nothing is learned, and where learning begins."""
-    native, bold = ELSEWHERE.get(language, USUALLY)
+def default_accent(language: str, device: torch.device) -> Accent:
+    """The accent of languages without a trained one, and the start of training."""
+    native, gained = NATIVE_LAYERS_BY_LANGUAGE.get(language, NATIVE_LAYERS)
     layer = torch.arange(LAYERS, device=device)
-    shares = torch.stack([(layer < native).float(), BOLDER * (layer >= bold)])
+    shares = torch.stack([(layer < native).float(), TIMBRE_GAIN * (layer >= gained)])
     return Accent(torch.zeros(LAYERS, STYLE, device=device), shares)
 
 
-class Axes(nn.Module):
-    """Empty until `measured`, or filled from a saved encoder."""
+class VoicePca(nn.Module):
+    """Empty until `from_tables`, or filled from a saved mapper."""
 
     def __init__(self) -> None:
         super().__init__()
         self.register_buffer("timbre", torch.zeros(AXES, STYLE))
-        # What follows is needed for random voices only, where no sign matters: no need to save it.
+        # The others serve random voices, where signs do not matter: they need not be saved.
         self.register_buffer("melody", torch.zeros(AXES, STYLE), persistent=False)
         self.register_buffer("centre", torch.zeros(voices.ROWS, 2 * STYLE), persistent=False)
         self.register_buffer("offsets", torch.zeros(voices.COUNT, 2 * STYLE), persistent=False)
-        self.register_buffer("women_to_men", torch.zeros(STYLE), persistent=False)
+        self.register_buffer("gender_axis", torch.zeros(STYLE), persistent=False)
 
     @classmethod
-    def measured(cls, tables: Tensor) -> "Axes":
-        styles, found = banks.Styles(tables), cls()
-        found.centre.copy_(styles.centre)
+    def from_tables(cls, tables: Tensor) -> "VoicePca":
+        styles, pca = StyleSampler(tables), cls()
+        pca.centre.copy_(styles.centre)
         for name, axes, spread in zip(("timbre", "melody"), styles.axes, styles.spreads, strict=True):
-            getattr(found, name).copy_(axes * spread[:, None])
-        found.offsets.copy_((tables[:, STEREOTYPE_ROWS] - styles.centre[STEREOTYPE_ROWS]).mean(dim=1))
-        people = found.offsets[:, :STYLE].split([count for both in LANGUAGES.values() for count in both])
-        women, men = (torch.cat(people[sex::2]).mean(dim=0) for sex in (0, 1))
-        found.women_to_men.copy_(F.normalize(men - women, dim=0))
-        return found
+            getattr(pca, name).copy_(axes * spread[:, None])
+        pca.offsets.copy_((tables[:, TYPICAL_ROWS] - styles.centre[TYPICAL_ROWS]).mean(dim=1))
+        timbres = pca.offsets[:, :STYLE].split([count for both in LANGUAGES.values() for count in both])
+        female, male = (torch.cat(timbres[gender::2]).mean(dim=0) for gender in (0, 1))
+        pca.gender_axis.copy_(F.normalize(male - female, dim=0))
+        return pca
 
-    def timbre_of(self, guess: Guess) -> Tensor:
-        return guess.axes @ self.timbre + guess.free
+    def to_timbre(self, predicted: PredictedVoice) -> Tensor:
+        return predicted.coordinates @ self.timbre + predicted.residual
 
-    def voice(self, guess: Guess, log_pitch: Tensor, language: str = "a") -> Voice:
-        """Speaks at that pitch [B], with the melody of the mean voice, or of those who speak another language."""
+    def to_voice(self, predicted: PredictedVoice, log_pitch: Tensor, language: str = "a") -> Voice:
+        """A voice at that pitch [B], with the melody of the mean voice or, in other languages, of their own voices."""
         scale = torch.exp((log_pitch - math.log(MELODY_PITCH[language])).clamp(-0.9, 0.9))
-        melody = torch.zeros_like(guess.free[:1])
-        layers = all_layers(guess.layers if language in ENGLISH else guess.abroad)
-        voice = Voice(self.timbre_of(guess), melody, layers, scale, guess.grain)
-        return self.accented(voice, language, accent(guess, language))
+        melody = torch.zeros_like(predicted.residual[:1])
+        offsets = predicted.layer_offsets if language in ENGLISH else predicted.foreign_layer_offsets
+        voice = Voice(self.to_timbre(predicted), melody, pad_layers(offsets), scale, predicted.vocoder_embedding)
+        return self.apply_accent(voice, language, predicted_accent(predicted, language))
 
-    def accented(self, voice: Voice, language: str, accent: Accent) -> Voice:
-        """Abroad: with the melody of those who speak the language, and their timbre where the accent has it."""
+    def apply_accent(self, voice: Voice, language: str, accent: Accent) -> Voice:
+        """In other languages than English: the melody of their voices, and their timbre by the accent's shares.
+
+        The native timbre keeps the speaker's own coordinate on the gender axis.
+        """
         if language in ENGLISH:
             return voice
-        timbre, melody = self.natives(language).mean(dim=0).split(STYLE)
-        to_native, way = timbre - voice.timbre, self.women_to_men
-        to_native = to_native - (to_native @ way)[:, None] * way
-        native, bolder = accent.shares.unsqueeze(-1).unbind(-3)
-        there = accent.offset + native * to_native[:, None] + bolder * voice.timbre[:, None]
-        return Voice(voice.timbre, melody[None], voice.layers + there, voice.pitch_scale, voice.grain)
+        timbre, melody = self.native_offsets(language).mean(dim=0).split(STYLE)
+        to_native, axis = timbre - voice.timbre, self.gender_axis
+        to_native = to_native - (to_native @ axis)[:, None] * axis
+        native, gain = accent.shares.unsqueeze(-1).unbind(-3)
+        added = accent.offset + native * to_native[:, None] + gain * voice.timbre[:, None]
+        return Voice(
+            voice.timbre, melody[None], voice.layer_offsets + added, voice.pitch_scale, voice.vocoder_embedding
+        )
 
-    def natives(self, language: str) -> Tensor:
+    def native_offsets(self, language: str) -> Tensor:
         """Offsets of the built-in voices of a language. [voices, 256]"""
-        return self.offsets.split([women + men for women, men in LANGUAGES.values()])[list(LANGUAGES).index(language)]
+        counts = [female + male for female, male in LANGUAGES.values()]
+        return self.offsets.split(counts)[list(LANGUAGES).index(language)]
 
-    def coordinates(self, timbre: Tensor) -> Tensor:
-        """[B, 128] → [B, 53]"""
+    def project(self, timbre: Tensor) -> Tensor:
+        """Coordinates of timbres on the axes. [B, 128] → [B, 53]"""
         return timbre @ self.timbre.T / self.timbre.square().sum(dim=1)
 
-    def built_in(self, language: str) -> Voice:
-        return plain(*self.natives(language).split(STYLE, dim=1))
+    def built_in_voices(self, language: str) -> Voice:
+        return plain_voice(*self.native_offsets(language).split(STYLE, dim=1))
 
 
-def accent(guess: Guess, language: str) -> Accent:
-    found = rule(language, guess.shares.device)
-    if language not in ACCENTED:
-        return found
-    number = ACCENTED.index(language)
-    native, bolder = (found.shares + guess.shares[:, number]).unbind(dim=1)
-    return Accent(guess.accents[:, number], torch.stack([native.clamp(0, 1), bolder], dim=1))
+def predicted_accent(predicted: PredictedVoice, language: str) -> Accent:
+    accent = default_accent(language, predicted.accent_shares.device)
+    if language not in ACCENT_LANGUAGES:
+        return accent
+    number = ACCENT_LANGUAGES.index(language)
+    native, gain = (accent.shares + predicted.accent_shares[:, number]).unbind(dim=1)
+    return Accent(predicted.accent_offsets[:, number], torch.stack([native.clamp(0, 1), gain], dim=1))
 
 
-def straying(guess: Guess, language: str) -> Tensor:
-    """How far the layers stray in a language, squared: the mean over those that people have of their own. [B]"""
+def mean_square_offset(predicted: PredictedVoice, language: str) -> Tensor:
+    """Squared norm of the layer offsets in a language, the mean over the layers that have one. [B]"""
     if language in ENGLISH:
-        return guess.layers.square().sum(dim=(1, 2)) / STRAYING
-    layers = all_layers(guess.abroad) + accent(guess, language).offset
-    return layers.square().sum(dim=(1, 2)) / STRAYING_ABROAD
+        return predicted.layer_offsets.square().sum(dim=(1, 2)) / OWN_LAYERS
+    offsets = pad_layers(predicted.foreign_layer_offsets) + predicted_accent(predicted, language).offset
+    return offsets.square().sum(dim=(1, 2)) / FOREIGN_LAYERS
 
 
-def all_layers(straying: Tensor) -> Tensor:
-    """[B, last layers, 128] → [B, 11, 128]: the first ones do not stray."""
-    return F.pad(straying, (0, 0, LAYERS - straying.shape[1], 0))
+def pad_layers(offsets: Tensor) -> Tensor:
+    """[B, last layers, 128] → [B, 11, 128]: the first layers get zero offsets."""
+    return F.pad(offsets, (0, 0, LAYERS - offsets.shape[1], 0))
 
 
-def plain(timbre: Tensor, melody: Tensor) -> Voice:
-    """All layers with the voice's own timbre, at its own pitch."""
+def plain_voice(timbre: Tensor, melody: Tensor) -> Voice:
+    """Zero offsets in all layers, at the voice's own pitch."""
     count = len(timbre)
-    layers, grain = timbre.new_zeros(count, LAYERS, STYLE), timbre.new_zeros(count, GRAIN)
-    return Voice(timbre, melody, layers, timbre.new_ones(count), grain)
+    offsets, embedding = timbre.new_zeros(count, LAYERS, STYLE), timbre.new_zeros(count, VOCODER_EMBEDDING)
+    return Voice(timbre, melody, offsets, timbre.new_ones(count), embedding)

@@ -1,9 +1,9 @@
-"""Whisper base as a judge of words: how surely it reads a known text in a sound, with a gradient to the sound.
+"""The Whisper loss: Whisper base's cross-entropy of a known text, with a gradient to the speech.
 
-    python -m cloning.reader WHISPER_FOLDER reader.pt --texts 2500
+    python -m speaker_encoder.whisper_loss WHISPER_FOLDER whisper.pt --texts 2500
 
-takes CTranslate2's model.bin and tokenizer.json, and packs the weights in eight bits, with a vocabulary of the tokens
-that are needed, together with new texts in phonemes and in tokens. Frozen, and no part of the product.
+takes CTranslate2's model.bin and tokenizer.json, and writes the weights with a vocabulary of the tokens that are
+needed, and new texts as phonemes and as tokens. Frozen, and no part of the product.
 """
 
 import argparse
@@ -20,32 +20,31 @@ import torch.nn.functional as F
 import torchaudio
 from torch import Tensor, nn
 
-from cloning.eight_bits import packed, unpacked
-from cloning.judges import quick
-from cloning.sound import RATE
-from cloning.texts import SHORTEST, Text
+from speaker_encoder.features import RATE
+from speaker_encoder.frozen_losses import mixed_precision
+from speaker_encoder.texts import SHORTEST, Text
 
 LANGUAGES = {"e": "<|es|>", "f": "<|fr|>", "p": "<|pt|>"}
-"""Those it reads: Kokoro's letters, and Whisper's tokens."""
+"""Its languages: Kokoro's letters, and Whisper's tokens."""
 START, TRANSCRIBE, NO_TIMES, END = "<|startoftranscript|>", "<|transcribe|>", "<|notimestamps|>", "<|endoftext|>"
 LAYERS, WIDTH, HEADS = 6, 512, 8
-SOUNDS, WORDS = 1500, 448
-"""The most positions that the encoder and the decoder have."""
+AUDIO_POSITIONS, TOKEN_POSITIONS = 1500, 448
+"""Of the encoder and of the decoder."""
 WINDOW, HOP, BANDS = 400, 160, 80
 LENGTH = 30 * RATE
-"""Samples that Whisper knows sounds of. With less silence after the speech it is another judge: 1.5 s
-gave a gradient with a cosine of 0.4 to that of the whole length, 5 s one of 0.7."""
+"""Samples of Whisper's input. With less silence after the speech the gradient differs: 1.5 s of input gave one with a
+cosine of 0.4 to that of the whole length, 5 s one of 0.7."""
 
 
 @dataclass(frozen=True)
-class Spelled(Text):
-    """A text with what Whisper should write, in the numbers of the packed vocabulary."""
+class SpelledText(Text):
+    """A text with Whisper's transcript, as ids of the reduced vocabulary."""
 
     tokens: list[int]
 
 
 class Attention(nn.Module):
-    """To oneself: queries, keys and values come from one layer; or to what was heard: the queries have their own."""
+    """Self-attention, with queries, keys and values from one layer, or cross-attention to the encoded audio."""
 
     def __init__(self, across: bool = False) -> None:
         super().__init__()
@@ -53,10 +52,10 @@ class Attention(nn.Module):
         sizes = (1, 2, 1) if across else (3, 1)
         self.linears = nn.ModuleList(nn.Linear(WIDTH, size * WIDTH) for size in sizes)
 
-    def forward(self, x: Tensor, heard: Tensor | None = None, causal: bool = False) -> Tensor:
+    def forward(self, x: Tensor, audio: Tensor | None = None, causal: bool = False) -> Tensor:
         joined = self.linears[0](self.layer_norm(x))
-        if heard is not None:
-            query, (key, value) = joined, self.linears[1](heard).chunk(2, dim=2)
+        if audio is not None:
+            query, (key, value) = joined, self.linears[1](audio).chunk(2, dim=2)
         else:
             query, key, value = joined.chunk(3, dim=2)
         query, key, value = (y.unflatten(2, (HEADS, -1)).transpose(1, 2) for y in (query, key, value))
@@ -88,8 +87,8 @@ class DecoderLayer(nn.Module):
         super().__init__()
         self.self_attention, self.attention, self.ffn = Attention(), Attention(across=True), FeedForward()
 
-    def forward(self, x: Tensor, heard: Tensor) -> Tensor:
-        return self.ffn(self.attention(self.self_attention(x, causal=True), heard))
+    def forward(self, x: Tensor, audio: Tensor) -> Tensor:
+        return self.ffn(self.attention(self.self_attention(x, causal=True), audio))
 
 
 class Encoder(nn.Module):
@@ -97,7 +96,7 @@ class Encoder(nn.Module):
         super().__init__()
         self.conv1 = nn.Conv1d(BANDS, WIDTH, 3, padding=1)
         self.conv2 = nn.Conv1d(WIDTH, WIDTH, 3, stride=2, padding=1)
-        self.positions = nn.Parameter(torch.zeros(SOUNDS, WIDTH))
+        self.positions = nn.Parameter(torch.zeros(AUDIO_POSITIONS, WIDTH))
         self.layers = nn.ModuleList(EncoderLayer() for _ in range(LAYERS))
         self.layer_norm = nn.LayerNorm(WIDTH)
 
@@ -114,20 +113,20 @@ class Decoder(nn.Module):
     def __init__(self, vocabulary: int) -> None:
         super().__init__()
         self.embeddings = nn.Embedding(vocabulary, WIDTH)
-        self.positions = nn.Parameter(torch.zeros(WORDS, WIDTH))
+        self.positions = nn.Parameter(torch.zeros(TOKEN_POSITIONS, WIDTH))
         self.layers = nn.ModuleList(DecoderLayer() for _ in range(LAYERS))
         self.layer_norm = nn.LayerNorm(WIDTH)
 
-    def forward(self, tokens: Tensor, heard: Tensor, first: int) -> Tensor:
-        """What it expects after each token from the first that counts. [n], [B, T, 512] → [B, n - first, vocabulary]"""
-        x = (self.embeddings(tokens) + self.positions[: len(tokens)]).expand(len(heard), -1, -1)
+    def forward(self, tokens: Tensor, audio: Tensor, first: int) -> Tensor:
+        """Logits of the token after each one from `first` on. [n], [B, T, 512] → [B, n - first, vocabulary]"""
+        x = (self.embeddings(tokens) + self.positions[: len(tokens)]).expand(len(audio), -1, -1)
         for layer in self.layers:
-            x = layer(x, heard)
+            x = layer(x, audio)
         return F.linear(self.layer_norm(x[:, first:]), self.embeddings.weight)
 
 
-class Reader(nn.Module):
-    """`specials` are the numbers of Whisper's signs in the packed vocabulary."""
+class WhisperLoss(nn.Module):
+    """`specials` are the ids of Whisper's special tokens in the reduced vocabulary."""
 
     def __init__(self, vocabulary: int, specials: dict[str, int]) -> None:
         super().__init__()
@@ -139,19 +138,19 @@ class Reader(nn.Module):
         self.register_buffer("window", torch.hann_window(WINDOW), persistent=False)
 
     def forward(self, wave: Tensor, tokens: Tensor, language: str) -> tuple[Tensor, Tensor]:
-        """Cross-entropy and the share of right tokens, for each voice. 16 kHz [B, samples], [n] → [B], [B]"""
+        """Cross-entropy and token accuracy of each voice. 16 kHz [B, samples], [n] → [B], [B]"""
         signs = (START, LANGUAGES[language], TRANSCRIBE, NO_TIMES)
         prompt = tokens.new_tensor([self.specials[sign] for sign in signs])
         mel = self.log_mel(F.pad(wave, (0, LENGTH - wave.shape[1])))
-        with quick(wave):
-            expected = self.decoder(torch.cat([prompt, tokens]), self.encoder(mel), len(prompt) - 1)
-        expected = expected.float().transpose(1, 2)
-        wanted = F.pad(tokens, (0, 1), value=self.specials[END]).expand(len(wave), -1)
-        loss = F.cross_entropy(expected, wanted, reduction="none").mean(dim=1)
-        return loss, (expected.argmax(dim=1) == wanted).float().mean(dim=1)
+        with mixed_precision(wave):
+            logits = self.decoder(torch.cat([prompt, tokens]), self.encoder(mel), len(prompt) - 1)
+        logits = logits.float().transpose(1, 2)
+        target = F.pad(tokens, (0, 1), value=self.specials[END]).expand(len(wave), -1)
+        loss = F.cross_entropy(logits, target, reduction="none").mean(dim=1)
+        return loss, (logits.argmax(dim=1) == target).float().mean(dim=1)
 
     def log_mel(self, wave: Tensor) -> Tensor:
-        """As Whisper hears it, down to 80 dB below the loudest. [B, samples] → [B, 80, frames]"""
+        """Whisper's features, down to 80 dB below the peak. [B, samples] → [B, 80, frames]"""
         with torch.autocast(wave.device.type, enabled=False):  # a logarithm of bf16 would be noise
             bins = torch.stft(wave.float(), WINDOW, HOP, WINDOW, self.window, return_complex=True)[..., :-1]
             power = (bins.real.square() + bins.imag.square()).transpose(1, 2)
@@ -159,20 +158,20 @@ class Reader(nn.Module):
             return (torch.maximum(mel, mel.amax(dim=(1, 2), keepdim=True) - 8) + 4) / 4
 
 
-def load(path: Path) -> tuple[Reader, dict[str, list[Spelled]]]:
-    """The frozen reader, and its texts by language."""
+def load(path: Path) -> tuple[WhisperLoss, dict[str, list[SpelledText]]]:
+    """The frozen network, and its texts by language."""
     stored = torch.load(path, map_location="cpu")
-    reader = Reader(stored["vocabulary"], stored["specials"])
-    reader.load_state_dict(unpacked(stored["weights"]))
+    whisper = WhisperLoss(stored["vocabulary"], stored["specials"])
+    whisper.load_state_dict({name: weight.float() for name, weight in stored["weights"].items()})
     texts = {
-        language: [Spelled(language, ids, tokens) for ids, tokens in found]
-        for language, found in stored["texts"].items()
+        language: [SpelledText(language, ids, tokens) for ids, tokens in pairs]
+        for language, pairs in stored["texts"].items()
     }
-    return reader.eval().requires_grad_(False), texts
+    return whisper.eval().requires_grad_(False), texts
 
 
-def weights_of(path: Path) -> dict[str, Tensor]:
-    """CTranslate2's model.bin, with this module's names."""
+def read_ctranslate2(path: Path) -> dict[str, Tensor]:
+    """The weights of CTranslate2's model.bin, with this module's names."""
     kinds = (torch.float32, torch.int8, torch.int16, torch.int32, torch.float16, torch.bfloat16)
 
     def read(file: BinaryIO, kind: str) -> int:
@@ -186,24 +185,24 @@ def weights_of(path: Path) -> dict[str, Tensor]:
     with path.open("rb") as file:
         version, spec, revision = read(file, "I"), read_name(file), read(file, "I")
         if (version, spec, revision) != (6, "WhisperSpec", 3):
-            raise ValueError(f"{path} is no Whisper that is known here: {spec} {revision}, format {version}")
+            raise ValueError(f"{path} is not a known Whisper file: {spec} {revision}, format {version}")
         for _ in range(read(file, "I")):
             name = read_name(file)
             shape = [read(file, "I") for _ in range(read(file, "B"))]
             kind = kinds[read(file, "B")]
             content = bytearray(file.read(read(file, "I")))
-            if shape:  # the others are settings
-                weights[_renamed(name)] = torch.frombuffer(content, dtype=kind).view(shape).float()
+            if shape:  # scalars are settings
+                weights[_rename(name)] = torch.frombuffer(content, dtype=kind).view(shape).float()
     return weights
 
 
-def _renamed(name: str) -> str:
+def _rename(name: str) -> str:
     name = re.sub(r"(layer|linear)_(\d)", r"\1s.\2", name).replace("position_encodings/encodings", "positions")
     return name.replace("gamma", "weight").replace("beta", "bias").replace("/", ".")
 
 
-def spelling(text: str, language: str) -> str:
-    """As Whisper writes it: after a space, with a capital, and with the marks of the language."""
+def spell(text: str, language: str) -> str:
+    """As Whisper writes it: after a space, capitalised, with the language's punctuation."""
     text, mark = text[0].upper() + text[1:-1], text[-1]
     if mark != ".":
         if language == "e":
@@ -213,15 +212,15 @@ def spelling(text: str, language: str) -> str:
     return f" {text}{mark}"
 
 
-def spoken_and_spelled(language: str, longest: int) -> Iterator[tuple[list[int], str]]:
-    """Endless: other texts than the corpus has."""
-    import corpus
+def generate_texts(language: str, longest: int) -> Iterator[tuple[list[int], str]]:
+    """Endless phoneme ids and spellings of texts that are not in the corpus."""
+    from teacher import corpus
 
-    symbols, phonemize = corpus.vocabulary(), corpus.phonemizer(language)
-    for text in corpus.sentences(language, random.Random(f"reader{language}")):
+    symbols, phonemize = corpus.read_vocabulary(), corpus.create_phonemizer(language)
+    for text in corpus.generate_sentences(language, random.Random(f"whisper{language}")):
         ids = [symbols[c] for c in phonemize(text).strip() if c in symbols]
         if SHORTEST <= len(ids) <= longest:
-            yield ids, spelling(text, language)
+            yield ids, spell(text, language)
 
 
 def pack(whisper: Path, output: Path, count: int, longest: int) -> None:
@@ -230,14 +229,14 @@ def pack(whisper: Path, output: Path, count: int, longest: int) -> None:
     tokenizer = Tokenizer.from_file(str(whisper / "tokenizer.json"))
     texts: dict[str, list[tuple[list[int], list[int]]]] = {}
     for language in LANGUAGES:
-        made = spoken_and_spelled(language, longest)
-        pairs = (next(made) for _ in range(count))
+        generated = generate_texts(language, longest)
+        pairs = (next(generated) for _ in range(count))
         texts[language] = [(ids, tokenizer.encode(text, add_special_tokens=False).ids) for ids, text in pairs]
     specials = {sign: tokenizer.token_to_id(sign) for sign in (START, *LANGUAGES.values(), TRANSCRIBE, NO_TIMES, END)}
     occurring = {token for found in texts.values() for _, tokens in found for token in tokens}
     kept = sorted(occurring | set(specials.values()))
     number = {token: i for i, token in enumerate(kept)}
-    weights = weights_of(whisper / "model.bin")
+    weights = read_ctranslate2(whisper / "model.bin")
     weights["decoder.embeddings.weight"] = weights["decoder.embeddings.weight"][kept]
     stored = {
         "vocabulary": len(kept),
@@ -246,7 +245,7 @@ def pack(whisper: Path, output: Path, count: int, longest: int) -> None:
             language: [(ids, [number[token] for token in tokens]) for ids, tokens in found]
             for language, found in texts.items()
         },
-        "weights": packed(weights),
+        "weights": {name: weight.half() for name, weight in weights.items()},
     }
     torch.save(stored, output)
 

@@ -1,9 +1,9 @@
 """Makes the training text: sentences of common words in Kokoro's nine languages, as phoneme ids.
 
-    python corpus.py corpus.json --sentences 1200
+    python -m teacher.corpus corpus.json --sentences 1200
 
-The head never sees words, only the features that the front makes of them, so what counts is variety of
-phonemes, lengths and pauses, not sense. Words come from wordfreq's lists; the phonemes are misaki's alphabet.
+The networks see phonemes and acoustic features, never words, so the sentences need variety of phonemes, lengths and
+pauses, not meaning. Words come from wordfreq's lists; the phonemes are misaki's alphabet.
 """
 
 import argparse
@@ -31,12 +31,12 @@ ESPEAK = {"e": "es", "f": "fr-fr", "h": "hi", "i": "it", "p": "pt-br"}
 MAX_TOKENS = 200
 
 
-def vocabulary() -> dict[str, int]:
+def read_vocabulary() -> dict[str, int]:
     """Kokoro's symbols and their ids."""
     return json.loads((files("hibari") / "assets/vocab.json").read_text())
 
 
-def phonemizer(language: str) -> Callable[[str], str]:
+def create_phonemizer(language: str) -> Callable[[str], str]:
     if language in "ab":
         from hibari.g2p import G2P
 
@@ -57,8 +57,8 @@ def phonemizer(language: str) -> Callable[[str], str]:
     return lambda text: espeak(text)[0]
 
 
-def sentences(language: str, rng: random.Random) -> Iterator[str]:
-    """Endless: half the words from the commonest 300, half from the whole list; commas; a mark at the end."""
+def generate_sentences(language: str, rng: random.Random) -> Iterator[str]:
+    """Endless random sentences: half of the words are among the commonest 300; commas; a mark at the end."""
     words = [w for w in top_n_list(LANGUAGES[language], 20000) if not any(c.isdigit() for c in w)]
     if language in "abefip":
         words = [w for w in words if len(w) > 1 or w in ("a", "i", "e", "y", "o", "à", "é")]
@@ -75,18 +75,26 @@ def sentences(language: str, rng: random.Random) -> Iterator[str]:
         yield text + ({".": "。", "?": "？", "!": "！"}[end] if joined else end)
 
 
+def read_shuffled(path: Path, seed: int) -> list[list[int]]:
+    """Phoneme ids of all sentences, shuffled; English twice as often as any other (it has two accents)."""
+    corpus = json.loads(path.read_text())
+    sentences = [ids for language in corpus.values() for ids in language]
+    random.Random(seed).shuffle(sentences)
+    return sentences
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("output", type=Path)
     parser.add_argument("--sentences", type=int, default=1200, help="per language")
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
-    symbols = vocabulary()
+    symbols = read_vocabulary()
     corpus = {}
     for language in LANGUAGES:
-        rng, phonemize = random.Random(f"{args.seed}{language}"), phonemizer(language)
+        rng, phonemize = random.Random(f"{args.seed}{language}"), create_phonemizer(language)
         made: list[list[int]] = []
-        for text in sentences(language, rng):
+        for text in generate_sentences(language, rng):
             ids = [symbols[c] for c in phonemize(text).strip() if c in symbols]
             if 3 <= len(ids) <= MAX_TOKENS:
                 made.append(ids)

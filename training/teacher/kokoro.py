@@ -1,6 +1,6 @@
-"""Kokoro-82M as a small batchable torch module; `port.py` fills it from the fp32 ONNX file.
+"""Kokoro-82M as a small batchable torch module; `teacher.port` fills it from the fp32 ONNX file.
 
-`Kokoro.front` turns phoneme ids and styles into the tensors at the generator's input (features, F0, style);
+`Kokoro.acoustic_features` turns phoneme ids and styles into the tensors at the generator's input (features, F0, style);
 `Generator` is the iSTFTNet vocoder that the head replaces. A batch shares one phoneme string and durations.
 """
 
@@ -290,18 +290,18 @@ class Kokoro(nn.Module):
         self.text_encoder = TextEncoder()
         self.decoder = Decoder()
 
-    def front(
+    def acoustic_features(
         self,
         ids: Tensor,
         style: Tensor,
         speed: float = 1.0,
         f0_scale: Tensor | None = None,
-        layers: Tensor | None = None,
+        layer_offsets: Tensor | None = None,
     ) -> tuple:
         """Features, F0 and durations of one phoneme string in a batch of styles [B, 256].
 
-        The batch shares the mean of its predicted durations, so that its items have one length. `layers` [B, 10, 128]
-        are added to the timbre of each norm.
+        The batch shares the mean of its predicted durations, so that its items have one length.
+        `layer_offsets` [B, 10, 128] are added to the timbre of each norm.
         """
         prosody = style[:, STYLE:]
         encoded = self.predictor.text_encoder(self.bert_encoder(self.bert(ids)).expand(len(style), -1, -1), prosody)
@@ -311,9 +311,9 @@ class Kokoro(nn.Module):
         if f0_scale is not None:
             f0 = f0 * f0_scale[:, None]
         text = self.text_encoder(ids)[:, :, index].expand(len(style), -1, -1)
-        timbre = style[:, :STYLE] if layers is None else style[:, None, :STYLE] + layers
+        timbre = style[:, :STYLE] if layer_offsets is None else style[:, None, :STYLE] + layer_offsets
         return self.decoder.features(text, f0, energy, timbre), f0, frames
 
     def forward(self, ids: Tensor, style: Tensor, speed: float = 1.0) -> Tensor:
-        features, f0, _ = self.front(ids, style, speed)
+        features, f0, _ = self.acoustic_features(ids, style, speed)
         return self.decoder.generator(features, f0, style[:, :STYLE])

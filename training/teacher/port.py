@@ -1,8 +1,8 @@
-"""Fills `kokoro.Kokoro` from the fp32 ONNX file and checks it against ONNX Runtime.
+"""Ports Kokoro from its fp32 ONNX file to torch and checks the port against ONNX Runtime.
 
-    python port.py kokoro-fp32.onnx voices/ kokoro.pt
+    python -m teacher.port kokoro-fp32.onnx voices/ kokoro.pt
 
-The saved weights are fp16 (163 MB): the check runs on what they round to.
+The weights are saved in fp16 (163 MB); the check runs on the saved weights.
 """
 
 import argparse
@@ -14,7 +14,7 @@ import onnxruntime
 import torch
 from onnx import numpy_helper
 
-from kokoro import Kokoro
+from teacher.kokoro import Kokoro
 
 FEATURES = "/decoder/decoder/decode.3/Div_4_output_0"
 F0 = "/decoder/decoder/Unsqueeze_output_0"
@@ -25,7 +25,7 @@ PROBE_IDS += [76, 123, 62, 16, 62, 156, 86, 61, 62, 16, 138, 64, 16, 81, 83, 16,
 """Hello there, this is a short test of the teacher."""
 
 
-def module_name(onnx_name: str) -> str:
+def to_module_name(onnx_name: str) -> str:
     """The torch name of an ONNX parameter or node: one leading `encoder.` or `decoder.` less."""
     name = onnx_name.replace("/", ".").strip(".")
     for part in ("F0.", "N.", "shared"):
@@ -34,7 +34,7 @@ def module_name(onnx_name: str) -> str:
     return name.split(".", 1)[1] if name.startswith(("encoder.", "decoder.")) else name
 
 
-def lstm_weights(name: str, packed: list[np.ndarray]) -> dict[str, np.ndarray]:
+def convert_lstm(name: str, packed: list[np.ndarray]) -> dict[str, np.ndarray]:
     """ONNX stacks the gates as input, output, forget, cell; torch as input, forget, cell, output."""
     weights, recurrent, bias = packed
     size = recurrent.shape[2]
@@ -50,19 +50,19 @@ def lstm_weights(name: str, packed: list[np.ndarray]) -> dict[str, np.ndarray]:
 
 def read_weights(graph: onnx.GraphProto, wanted: set[str]) -> dict[str, np.ndarray]:
     initializers = {i.name: numpy_helper.to_array(i) for i in graph.initializer}
-    found = {module_name(n): a for n, a in initializers.items() if module_name(n) in wanted}
+    found = {to_module_name(n): a for n, a in initializers.items() if to_module_name(n) in wanted}
     for node in graph.node:
         if node.op_type in ("Conv", "ConvTranspose") and node.input[1] in initializers:
             named_by_bias = len(node.input) > 2 and node.input[2] in initializers
             owner = node.input[2] if named_by_bias else node.name
             separator = "." if named_by_bias else "/"
-            name = module_name(owner.rsplit(separator, 1)[0]) + ".weight"
+            name = to_module_name(owner.rsplit(separator, 1)[0]) + ".weight"
             found.setdefault(name, initializers[node.input[1]])
         elif node.op_type == "MatMul" and node.input[1] in initializers:
-            found.setdefault(module_name(node.name.rsplit("/", 1)[0]) + ".weight", initializers[node.input[1]].T)
+            found.setdefault(to_module_name(node.name.rsplit("/", 1)[0]) + ".weight", initializers[node.input[1]].T)
         elif node.op_type == "LSTM":
-            name = module_name(node.name.rsplit("/", 1)[0])
-            found.update(lstm_weights(name, [initializers[i] for i in node.input[1:4]]))
+            name = to_module_name(node.name.rsplit("/", 1)[0])
+            found.update(convert_lstm(name, [initializers[i] for i in node.input[1:4]]))
     found["decoder.generator.inverse_basis"] = initializers["decoder.decoder.generator.stft.istft.stft.inverse_basis"]
     return {name: array for name, array in found.items() if name in wanted}
 
@@ -74,8 +74,8 @@ def load(path: Path | str) -> Kokoro:
     return model.requires_grad_(False)
 
 
-def reference(model: onnx.ModelProto, style: np.ndarray) -> dict[str, np.ndarray]:
-    """What ONNX Runtime computes at the seam and at the end, for the probe phonemes."""
+def run_reference(model: onnx.ModelProto, style: np.ndarray) -> dict[str, np.ndarray]:
+    """ONNX Runtime's outputs for the probe phonemes, at the generator's input and at the end."""
     names = ["waveform", FEATURES, F0, DURATIONS, SOURCE]
     for name in names[1:]:
         model.graph.output.append(onnx.ValueInfoProto(name=name))
@@ -91,22 +91,22 @@ def log_spectrum(wave: torch.Tensor) -> torch.Tensor:
 
 def check(model: Kokoro, expected: dict[str, np.ndarray], style: torch.Tensor) -> None:
     ids = torch.tensor([[0, *PROBE_IDS, 0]])
-    features, f0, frames = model.front(ids, style)
+    features, f0, frames = model.acoustic_features(ids, style)
     wave = model.decoder.generator(features, f0, style[:, :128])
-    seam = {k: torch.tensor(v) for k, v in expected.items()}
-    own_seam = model.decoder.generator(seam[FEATURES], seam[F0][:, 0], style[:, :128])
-    durations_equal = bool((frames == seam[DURATIONS].long().ravel()).all())
+    outputs = {k: torch.tensor(v) for k, v in expected.items()}
+    from_their_features = model.decoder.generator(outputs[FEATURES], outputs[F0][:, 0], style[:, :128])
+    durations_equal = bool((frames == outputs[DURATIONS].long().ravel()).all())
     rows = {
         "durations equal": durations_equal,
-        "features, relative error": float((features - seam[FEATURES]).norm() / seam[FEATURES].norm()),
-        "F0, largest difference in Hz": float((f0 - seam[F0][:, 0]).abs().max()),
-        "wave from ONNX Runtime's seam, relative error": float(
-            (own_seam - seam["waveform"]).norm() / seam["waveform"].norm()
+        "features, relative error": float((features - outputs[FEATURES]).norm() / outputs[FEATURES].norm()),
+        "F0, largest difference in Hz": float((f0 - outputs[F0][:, 0]).abs().max()),
+        "wave from ONNX Runtime's features, relative error": float(
+            (from_their_features - outputs["waveform"]).norm() / outputs["waveform"].norm()
         ),
         "log spectrum, mean difference in dB": float(
-            (log_spectrum(own_seam) - log_spectrum(seam["waveform"])).abs().mean()
+            (log_spectrum(from_their_features) - log_spectrum(outputs["waveform"])).abs().mean()
         ),
-        "gain": float(wave.norm() / seam["waveform"].norm()),
+        "gain": float(wave.norm() / outputs["waveform"].norm()),
     }
     for name, value in rows.items():
         print(f"{name:48s} {value if isinstance(value, bool) else format(value, '.2e')}")
@@ -124,8 +124,8 @@ def main() -> None:
     graph_model = onnx.load(args.onnx)
     model = Kokoro()
     weights = read_weights(graph_model.graph, set(model.state_dict()))
-    expected = reference(graph_model, style)
-    # The first frame of the probe is silent: its source is constant.
+    expected = run_reference(graph_model, style)
+    # The first frame of the probe is silent, so its source is constant.
     weights["decoder.generator.silent_angles"] = expected[SOURCE][0, 11:, 2].copy()
     missing = set(model.state_dict()) - set(weights)
     if missing:

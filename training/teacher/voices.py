@@ -1,6 +1,6 @@
 """Packs Kokoro's style tables into one small file: each is its mean row plus a product of rank 8.
 
-python voices.py voices/ voices.pt
+python -m teacher.voices voices/ voices.pt
 """
 
 import argparse
