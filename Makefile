@@ -28,6 +28,7 @@ serve: $(VENV)/serve.stamp
 test: $(VENV)/dev.stamp $(CLIENT_STAMPS) browser
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(BIN)/python scripts/check_large_files.py
 	$(BIN)/mypy
 	$(BIN)/pytest
 
@@ -46,7 +47,7 @@ lock: $(VENV)/dev.stamp
 	for each in $(basename $(wildcard $(PACKAGES)/*.in)); do \
 	    $(PIN) --excludes $(PACKAGES)/unused.txt $$each.in -o $$each.lock; done
 	$(NPM) install --prefix $(PACKAGES) --package-lock-only --omit-lockfile-registry-resolved --loglevel=error
-	$(BIN)/python scripts/without_addresses.py $(PACKAGES)/package-lock.json
+	$(BIN)/python scripts/remove_lock_addresses.py $(PACKAGES)/package-lock.json
 
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache

@@ -44,7 +44,7 @@ def main(
             speech = sum(pool.map(synthesize_until, [began + seconds] * count))
             rates[count] = speech / (time.perf_counter() - began)
     report = Report(
-        "streams",
+        "throughput",
         f"Throughput of SVC_ENGINE={settings.engine}, SVC_DEVICE={settings.device}",
         ["streams at once", "seconds of speech a second"],
         [[str(count), f"{rate:.1f}"] for count, rate in rates.items()],

@@ -12,7 +12,7 @@ from svc.engine.protocol import Samples
 BANDS = 20
 """Each as wide as the others to the ear, from 20 Hz to 8 kHz."""
 LARGEST = 8.0
-"""In dB, of a change: more costs naturalness (training/NOTES.md)."""
+"""In dB, of a change: more costs naturalness (training/speaker_encoder/EXPERIMENTS.md)."""
 
 SpectralEnvelope = npt.NDArray[np.float32]
 """[20], in dB."""

@@ -1,6 +1,6 @@
 """The voice encoder: hears somebody speak, and tells who it is and how to speak like them.
 
-The network is our own (see training/cloning): it hears log-mel frames of 10 ms and the pitch of the whole clip. Its
+The network is our own (training/speaker_encoder): it hears log-mel frames of 10 ms and the pitch of the whole clip. Its
 embedding stands for the person, whatever is said and however it was recorded.
 """
 

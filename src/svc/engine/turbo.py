@@ -1,6 +1,6 @@
 """svc-turbo: Kokoro's front half, and a head of our own in the place of its generator.
 
-The head is a small network, distilled from the generator (see training/): it turns the same score into the same
+The head is a small network, distilled from the generator (see training/head): it turns the same score into the same
 speech many times faster. It looks no further than a few frames to either side, and what it must know of the whole
 utterance (the phase of the pitch, the mean and deviation of the features) it is given. So it can work in windows of
 any length, and the samples are those of the whole utterance, up to rounding.

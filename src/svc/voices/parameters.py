@@ -76,7 +76,7 @@ class VoiceParameters:
 
     # A style carries an accent, too, and Kokoro's American voices are hard to understand in other languages. There a
     # clone gets the melody of those who speak them, and their timbre in the layers that shape sounds more than they
-    # colour them: a woman's if its own is a woman's (training/NOTES.md has what else was tried).
+    # colour them: a woman's if its own is a woman's (training/speaker_encoder/EXPERIMENTS.md has what else was tried).
 
     def melody_in(self, language: Language) -> Vector:
         """[128], added to the second half of the mean voice's style."""

@@ -1,6 +1,6 @@
-"""Takes the addresses out of a package-lock.json: integrity hashes pin a package, wherever it comes from.
+"""Removes download addresses from a package-lock.json: integrity hashes pin a package, wherever it comes from.
 
-python scripts/without_addresses.py package-lock.json
+python scripts/remove_lock_addresses.py package-lock.json
 """
 
 import json
