@@ -1,4 +1,4 @@
-"""Exports a head to ONNX and checks it: against torch, and a clip made in windows against one made whole.
+"""Exports a head to ONNX and checks it: against torch, and a clip synthesised in windows against a whole one.
 
 python -m head.export head.pt head.onnx
 """

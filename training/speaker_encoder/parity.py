@@ -1,9 +1,10 @@
 """Checks that training synthesises as the product does: pitch, durations and accents of the same voices and texts.
 
-    PYTHONPATH=../src python -m speaker_encoder.parity kokoro.pt head.onnx voices.pt corpus.json kokoro.onnx
+    python -m speaker_encoder.parity kokoro.pt head.onnx voices.pt corpus.json kokoro.onnx
 
-`kokoro.onnx` is the file of the product's engine (int8 or fp32). The voices are random, with parameters as large as
-those of clones; `--network` adds the voices that a voice encoder predicts from `--clips`.
+svc must be installed in the same environment. `kokoro.onnx` is the file of its engine (int8 or fp32). The voices are
+random, with parameters as large as those of clones; `--network` adds the voices that a voice encoder predicts from
+`--clips`.
 """
 
 import argparse
@@ -35,7 +36,7 @@ try:
     from svc.voices.catalogue import VoiceCatalogue, built_in
     from svc.voices.parameters import VoiceParameters, accent_of
 except ImportError as error:
-    raise SystemExit(f"svc is needed too (PYTHONPATH=../src): {error}") from error
+    raise SystemExit(f"svc must be installed in this environment (pip install -e ..): {error}") from error
 
 CLOSE = 0.03
 """Largest difference of log pitch and log duration."""

@@ -93,15 +93,15 @@ def main() -> None:
     corpus = {}
     for language in LANGUAGES:
         rng, phonemize = random.Random(f"{args.seed}{language}"), create_phonemizer(language)
-        made: list[list[int]] = []
+        sentences: list[list[int]] = []
         for text in generate_sentences(language, rng):
             ids = [symbols[c] for c in phonemize(text).strip() if c in symbols]
             if 3 <= len(ids) <= MAX_TOKENS:
-                made.append(ids)
-            if len(made) == args.sentences:
+                sentences.append(ids)
+            if len(sentences) == args.sentences:
                 break
-        corpus[language] = made
-        print(language, len(made), "sentences,", sum(map(len, made)), "tokens", flush=True)
+        corpus[language] = sentences
+        print(language, len(sentences), "sentences,", sum(map(len, sentences)), "tokens", flush=True)
     args.output.write_text(json.dumps(corpus, separators=(",", ":")))
 
 

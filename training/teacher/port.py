@@ -48,9 +48,9 @@ def convert_lstm(name: str, packed: list[np.ndarray]) -> dict[str, np.ndarray]:
     return named
 
 
-def read_weights(graph: onnx.GraphProto, wanted: set[str]) -> dict[str, np.ndarray]:
+def read_weights(graph: onnx.GraphProto, names: set[str]) -> dict[str, np.ndarray]:
     initializers = {i.name: numpy_helper.to_array(i) for i in graph.initializer}
-    found = {to_module_name(n): a for n, a in initializers.items() if to_module_name(n) in wanted}
+    found = {to_module_name(n): a for n, a in initializers.items() if to_module_name(n) in names}
     for node in graph.node:
         if node.op_type in ("Conv", "ConvTranspose") and node.input[1] in initializers:
             named_by_bias = len(node.input) > 2 and node.input[2] in initializers
@@ -64,7 +64,7 @@ def read_weights(graph: onnx.GraphProto, wanted: set[str]) -> dict[str, np.ndarr
             name = to_module_name(node.name.rsplit("/", 1)[0])
             found.update(convert_lstm(name, [initializers[i] for i in node.input[1:4]]))
     found["decoder.generator.inverse_basis"] = initializers["decoder.decoder.generator.stft.istft.stft.inverse_basis"]
-    return {name: array for name, array in found.items() if name in wanted}
+    return {name: array for name, array in found.items() if name in names}
 
 
 def load(path: Path | str) -> Kokoro:
