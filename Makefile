@@ -53,7 +53,7 @@ lock: $(VENV)/dev.stamp
 	for each in $(basename $(wildcard $(PACKAGES)/*.in)); do \
 	    $(PIN) --excludes $(PACKAGES)/unused.txt $$each.in -o $$each.lock; done
 	$(NPM) install --prefix $(PACKAGES) --package-lock-only --omit-lockfile-registry-resolved --loglevel=error
-	$(BIN)/python scripts/without_addresses.py $(PACKAGES)/package-lock.json
+	$(BIN)/python scripts/remove_lock_addresses.py $(PACKAGES)/package-lock.json
 
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache

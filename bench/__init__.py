@@ -1,1 +1,1 @@
-"""How good and how fast svc is: see README.md beside this file."""
+"""Benchmarks of svc: see README.md beside this file."""

@@ -1,9 +1,9 @@
-"""Hindi by its consonants: Whisper base writes it in Devanagari, Urdu or Latin letters, and Urdu leaves vowels out."""
+"""Hindi reduced to consonants: Whisper base writes it in Devanagari, Urdu or Latin script, and Urdu omits vowels."""
 
 import re
 
-# Aspirates, retroflexes and borrowed sounds fall together with their plain neighbours, since spellings differ; what
-# either script writes for vowels as well (य, व, ی, و) is left out with the vowels.
+# Aspirates, retroflexes and borrowed sounds are merged with their plain neighbours, since spellings differ; letters
+# that are also used for vowels (य, व, ی, و) are omitted with the vowels.
 _LETTERS = {
     "k": "कखکكقخkq",
     "g": "गघگغg",
@@ -23,12 +23,12 @@ _LETTERS = {
     **{digit: digit + deva for digit, deva in zip("0123456789", "०१२३४५६७८९", strict=True)},
 }
 _NUKTA, _ANUSVARA = "़", "ं"
-# A dot below makes another letter of these: ड़ is an r, ज़ stays with j.
+# With a dot below these are another letter: ड़ is an r; ज़ stays with j.
 _DOTTED = {"ड": "r", "ढ": "r"}
 _SOUNDS = {letter: sound for sound, letters in _LETTERS.items() for letter in letters}
 
 
-def consonants(text: str) -> str:
+def extract_consonants(text: str) -> str:
     """The consonants and digits of a text in any of the three scripts."""
     text = re.sub(r"([kgcjtdbp])h", r"\1", text.replace("sh", "š"))
     sounds = []
@@ -37,7 +37,7 @@ def consonants(text: str) -> str:
         if letter in _DOTTED and following == _NUKTA:
             sounds.append(_DOTTED[letter])
         elif letter == _ANUSVARA:
-            # Within a word Urdu writes it as an n, at the end hardly at all.
+            # Urdu writes it as an n within a word, and rarely at its end.
             sounds.append("n" if following in _SOUNDS else "")
         else:
             sounds.append(_SOUNDS.get(letter, ""))

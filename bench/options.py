@@ -1,4 +1,4 @@
-"""The options that several of the benchmarks share."""
+"""Command-line options that several benchmarks share."""
 
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +10,7 @@ _HERE = Path(__file__).parent
 EVAL_HOME = _HERE / ".eval"
 PEERS_HOME = _HERE / ".peers"
 
-EvalHome = Annotated[Path, typer.Option(envvar="EVAL_HOME", help="What `bench/setup.sh eval` made.")]
-PeersHome = Annotated[Path, typer.Option(envvar="PEERS_HOME", help="What `bench/setup.sh peers` made.")]
+EvalHome = Annotated[Path, typer.Option(envvar="EVAL_HOME", help="The folder of `bench/setup.sh eval`.")]
+PeersHome = Annotated[Path, typer.Option(envvar="PEERS_HOME", help="The folder of `bench/setup.sh peers`.")]
 Keep = Annotated[Path | None, typer.Option(help="Keep the recordings in this folder.")]
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="Default: docs/benchmarks/<today>.")]

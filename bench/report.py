@@ -1,4 +1,4 @@
-"""A table on the screen, and the same with every figure in a folder of the day."""
+"""Prints a benchmark's table, and saves it with all figures to docs/benchmarks/<today>."""
 
 import json
 import os
@@ -20,7 +20,7 @@ _RESULTS = Path(__file__).parent.parent / "docs" / "benchmarks"
 
 @dataclass
 class Report:
-    """`rows` are for people; `figures` is everything that was measured."""
+    """`rows` is the table; `figures` is everything that was measured."""
 
     name: str
     title: str
@@ -41,35 +41,35 @@ class Report:
     def save(self, folder: Path | None) -> None:
         """Writes NAME.md and NAME.json; the default folder is docs/benchmarks/<today>."""
         now = datetime.now(UTC)
-        folder = results(folder)
+        folder = results_folder(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        machine = _machine()
-        facts = {"measured": now.isoformat(timespec="seconds"), "machine": machine, **self.figures}
-        (folder / f"{self.name}.json").write_text(json.dumps(facts, indent=1, ensure_ascii=False) + "\n")
+        machine = _describe_machine()
+        content = {"measured": now.isoformat(timespec="seconds"), "machine": machine, **self.figures}
+        (folder / f"{self.name}.json").write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n")
         lines = [
             f"# {self.title}",
             "",
             f"{now:%Y-%m-%d %H:%M} UTC, {', '.join(f'{value} {key}' for key, value in machine.items())}.",
             "",
-            _markdown(self.columns),
-            _markdown(["---"] * len(self.columns)),
-            *(_markdown(row) for row in self.rows),
+            _format_row(self.columns),
+            _format_row(["---"] * len(self.columns)),
+            *(_format_row(row) for row in self.rows),
             *(f"\n{note}" for note in self.notes),
         ]
         (folder / f"{self.name}.md").write_text("\n".join(lines) + "\n")
 
 
-def results(folder: Path | None) -> Path:
-    """The folder asked for, or that of today."""
+def results_folder(folder: Path | None) -> Path:
+    """The given folder, or that of today."""
     return folder or _RESULTS / datetime.now(UTC).date().isoformat()
 
 
-def _markdown(cells: list[str]) -> str:
+def _format_row(cells: list[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _machine() -> dict[str, str]:
-    """What the figures depend on. The load is that at the end of the run: above the cores, others computed too."""
+def _describe_machine() -> dict[str, str]:
+    """What the figures depend on. The load is that at the end of the run."""
     return {
         "engine": Settings().engine,
         "cores": str(os.cpu_count()),

@@ -1,6 +1,6 @@
-"""Resemblyzer, a speaker network that nothing of svc was trained on. Runs in the listening environment.
+"""Resemblyzer, a speaker network that no network of svc was trained with. Runs in the evaluation environment.
 
-Only its weights are taken from its package, whose code wants a compiler.
+Only the weights come from its package, whose code needs a compiler to install.
 """
 
 from pathlib import Path
@@ -24,8 +24,8 @@ class Resemblyzer:
             prefix = f"{name}."
             layer.load_state_dict({k.removeprefix(prefix): v for k, v in stored.items() if k.startswith(prefix)})
 
-    def embedding(self, audio: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-        """A direction that stands for the speaker. [256]"""
+    def embed(self, audio: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+        """A speaker embedding of length one. [256]"""
         audio = audio * (_LEVEL / (np.sqrt(np.mean(np.square(audio))) + 1e-9))
         mel = librosa.feature.melspectrogram(y=audio, sr=_RATE, n_fft=_WINDOW, hop_length=_HOP, n_mels=_BANDS).T
         mel = np.pad(mel, ((0, max(0, _FRAMES - len(mel))), (0, 0)))

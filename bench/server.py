@@ -1,4 +1,4 @@
-"""A real server in a process of its own, and the plainest of clients."""
+"""Runs `svc serve` in a process of its own, with a minimal HTTP client."""
 
 import json
 import os
@@ -26,48 +26,48 @@ class Server:
     address: str
 
     def stream(self, voice: str, output_format: str, body: dict[str, Any]) -> Iterator[bytes]:
-        """The parts of a `/stream` answer exactly as the server sent them, which HTTP libraries do not tell."""
+        """The chunks of a `/stream` response exactly as the server sent them, which HTTP libraries hide."""
         content = json.dumps(body).encode()
-        place = urlsplit(self.address)
+        url = urlsplit(self.address)
         head = (
             f"POST /v1/text-to-speech/{voice}/stream?output_format={output_format} HTTP/1.1\r\n"
-            f"Host: {place.netloc}\r\nContent-Type: application/json\r\nContent-Length: {len(content)}\r\n"
+            f"Host: {url.netloc}\r\nContent-Type: application/json\r\nContent-Length: {len(content)}\r\n"
             "Connection: close\r\n\r\n"
         )
-        with socket.create_connection((place.hostname, place.port)) as connection:
+        with socket.create_connection((url.hostname, url.port)) as connection:
             connection.sendall(head.encode() + content)
-            with connection.makefile("rb") as answer:
-                status = answer.readline().decode().strip()
-                while answer.readline().strip():
+            with connection.makefile("rb") as response:
+                status = response.readline().decode().strip()
+                while response.readline().strip():
                     pass
                 if " 200 " not in status:
                     raise RuntimeError(f"the server answered {status}")
-                while size := int(answer.readline(), 16):
-                    yield answer.read(size)
-                    answer.readline()
+                while size := int(response.readline(), 16):
+                    yield response.read(size)
+                    response.readline()
 
     def resident_megabytes(self) -> float:
         return resident_megabytes(self.pid)
 
-    def worked_seconds(self) -> float:
-        """The time of all cores that the process has used so far."""
+    def cpu_seconds(self) -> float:
+        """CPU time of the process so far, over all cores."""
         after_name = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
         user, system = int(after_name[11]), int(after_name[12])
         return (user + system) / os.sysconf("SC_CLK_TCK")
 
 
 @contextmanager
-def running(engine: str | None = None) -> Iterator[Server]:
-    """Starts `svc serve` on a free port, waits until it can speak, and stops it after."""
+def run_server(engine: str | None = None) -> Iterator[Server]:
+    """Starts `svc serve` on a free port, waits until its engine is ready, and stops it afterwards."""
     environment = {**os.environ, "SVC_ENGINE": engine} if engine else None
     command = [str(Path(sys.executable).parent / "svc"), "serve", "--host", "127.0.0.1", "--port", "0"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment)
     try:
         assert process.stdout
-        said = process.stdout.readline()
-        if "http://" not in said:
+        line = process.stdout.readline()
+        if "http://" not in line:
             raise SystemExit("svc serve did not start")
-        server = Server(process.pid, said.split()[-1])
+        server = Server(process.pid, line.split()[-1])
         _wait_until_ready(server.address)
         yield server
     finally:

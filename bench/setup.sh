@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Makes the environments that the benchmarks need besides svc's own; nothing in them is a dependency of svc.
+# Makes the environments of the slow benchmarks; nothing in them is a dependency of svc.
 #
-#   bench/setup.sh eval  [FOLDER]   what listens: Whisper base, DistillMOS, ERes2Net, Resemblyzer (torch; about 2 GB)
-#   bench/setup.sh peers [FOLDER]   what svc is compared with: kokoro-onnx and Piper (GPL)
+#   bench/setup.sh eval  [FOLDER]   evaluation: Whisper base, DistillMOS, ERes2Net, Resemblyzer (torch; about 2 GB)
+#   bench/setup.sh peers [FOLDER]   engines to compare with: kokoro-onnx and Piper (GPL)
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 
@@ -18,7 +18,7 @@ eval)
   $python -m pip install -q torch==2.13.0
   $python -m pip install -q numpy soundfile librosa torchaudio distillmos faster-whisper \
     jiwer num2words pocketsphinx whisper-normalizer opencc-python-reimplemented pyopenjtalk-plus
-  # Only torchaudio's pure-Python parts are used; its extension wants the CUDA libraries that a CPU torch lacks.
+  # Only torchaudio's pure-Python parts are used; its extension needs the CUDA libraries that a CPU torch lacks.
   rm -f venv/lib/python3.*/site-packages/torchaudio/lib/*.so
   parts=$(mktemp -d)
   trap 'rm -rf "$parts"' EXIT

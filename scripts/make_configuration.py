@@ -30,16 +30,17 @@ _COMPUTED = {
 
 
 def page() -> str:
+    """The whole page, which a test compares with the file."""
     rows = []
     for name, field in Settings.model_fields.items():
-        default = _COMPUTED.get(name) or _shown(field.default)
+        default = _COMPUTED.get(name) or _format_default(field.default)
         meaning = " ".join((field.description or "").split())
         rows.append(f"| `SVC_{name.upper()}` | {default} | {meaning} |\n")
     return _HEAD + "".join(rows)
 
 
-def _shown(default: object) -> str:
-    assert default is not PydanticUndefined, "a computed default needs words of its own"
+def _format_default(default: object) -> str:
+    assert default is not PydanticUndefined, "a computed default needs an entry in _COMPUTED"
     assert not isinstance(default, SecretStr)
     return f"`{default}`" if default not in (None, "") else "none"
 

@@ -1,8 +1,8 @@
-"""Makes src/svc/data/voice-embeddings.npz: how the voice encoder hears the built-in voices.
+"""Makes src/svc/data/voice-embeddings.npz: the voice encoder's embeddings of the built-in voices.
 
 python scripts/make_voice_embeddings.py    after every change of the encoder's weights
 
-A clone is compared with the nearest of them, which it ought to beat.
+A clone should be more similar to its speaker than the nearest of them.
 """
 
 from pathlib import Path
@@ -21,16 +21,16 @@ TARGET = Path(__file__).parent.parent / "src/svc/data/voice-embeddings.npz"
 
 
 def main() -> None:
-    speech, encoder = create_pipeline(Settings()), OnnxSpeakerEncoder.load()
-    speech.load()
+    pipeline, encoder = create_pipeline(Settings()), OnnxSpeakerEncoder.load()
+    pipeline.load()
     keys, embeddings = [], []
     for voice in VoiceCatalogue(load_built_in_voices()):
         # English by all of them, so that the language makes no difference; most can read it, and all have an accent.
         request = SynthesisRequest(PREVIEW_TEXTS[Language.ENGLISH_US], voice, language=Language.ENGLISH_US)
-        samples = np.concatenate([chunk.samples for chunk in speech.synthesize(request)])
+        samples = np.concatenate([chunk.samples for chunk in pipeline.synthesize(request)])
         keys.append(voice.key)
-        embeddings.append(encoder.encode(samples, speech.sample_rate).embedding.astype(np.float16))
-    # The network that heard them: a test notices when it is another by now.
+        embeddings.append(encoder.encode(samples, pipeline.sample_rate).embedding.astype(np.float16))
+    # The network's hash: a test fails when the shipped network is another one.
     np.savez_compressed(
         TARGET, keys=np.array(keys), embeddings=np.array(embeddings), encoder_sha256=np.array(NETWORK_SHA256)
     )

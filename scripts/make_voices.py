@@ -1,9 +1,9 @@
 """Makes src/svc/data/voices.npz from Kokoro's published style tables (Apache-2.0).
 
-    python scripts/make_voices.py FOLDER    a folder of the published voices/*.bin files
+    python scripts/make_voices.py FOLDER    the folder of the published voices/*.bin files
 
-Each published table is float32 [510, 256], a row for each length in phonemes. A table is its mean row plus a
-rank-8 product to within 3e-4, so all 54 voices fit into 0.7 MB of float16.
+Each published table is float32 [510, 256], a row for each length in phonemes. Its mean row plus a product of rank 8
+equals it to within 3e-4, so all 54 voices need only 0.7 MB of float16.
 """
 
 import sys

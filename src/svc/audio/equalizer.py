@@ -12,7 +12,7 @@ from svc.engine.protocol import Samples
 BANDS = 20
 """Evenly spaced in mel from 20 Hz to 8 kHz."""
 MAX_GAIN_DB = 8.0
-"""Larger gains cost naturalness (training/NOTES.md)."""
+"""Larger gains cost naturalness (training/speaker_encoder/EXPERIMENTS.md)."""
 
 SpectralEnvelope = npt.NDArray[np.float32]
 """[20], in dB."""

@@ -1,7 +1,7 @@
 """The speaker encoder: from a clip of speech to an embedding of the speaker and the parameters of a voice.
 
-The network is our own (see training/cloning). Its inputs are log-mel frames of 10 ms and the pitch of the whole clip;
-its embedding depends on the speaker, and hardly on what is said or how it was recorded.
+The network is our own (see training/speaker_encoder). Its inputs are log-mel frames of 10 ms and the pitch of the
+whole clip; its embedding depends on the speaker, and hardly on what is said or how it was recorded.
 """
 
 import math

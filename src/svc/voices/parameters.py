@@ -76,7 +76,8 @@ class VoiceParameters:
 
     # A style carries an accent, too: Kokoro's American voices are hard to understand in other languages. There a clone
     # gets the mean melody of the language's own voices, and their mean timbre in the layers that decide pronunciation
-    # more than timbre, without the part of it that depends on gender (training/NOTES.md has what else was tried).
+    # more than timbre, without the part of it that depends on gender (training/speaker_encoder/EXPERIMENTS.md
+    # has what else was tried).
 
     def melody_in(self, language: Language) -> Vector:
         """[128], added to the second half of the mean style."""

@@ -1,0 +1,1 @@
+"""Benchmarks that need nothing but svc and take minutes."""

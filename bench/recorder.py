@@ -1,0 +1,51 @@
+"""Synthesises into files, through the same pipeline as the server."""
+
+import wave
+from pathlib import Path
+
+import numpy as np
+
+from svc.app import create_pipeline, create_voices
+from svc.audio import formats
+from svc.engine.protocol import Samples
+from svc.settings import Settings
+from svc.synthesis.alignment import TimedWord
+from svc.synthesis.request import SpeechChunk, SynthesisRequest
+from svc.voices.settings import VoiceSettings
+
+
+class Recorder:
+    def __init__(self) -> None:
+        settings = Settings()
+        self.voices = create_voices(settings)
+        self._pipeline = create_pipeline(settings)
+        self._pipeline.load()
+        self._format = formats.find("wav_24000")
+
+    def record_text(
+        self,
+        text: str,
+        voice: str,
+        path: Path,
+        settings: VoiceSettings | None = None,
+        seed: int | None = None,
+    ) -> float:
+        """Writes the speech to the file; returns its length in seconds."""
+        request = SynthesisRequest(text, self.voices.find(voice), settings or VoiceSettings(), seed=seed)
+        self.record(request, path)
+        with wave.open(str(path)) as recording:
+            return float(recording.getnframes() / recording.getframerate())
+
+    def synthesize(self, request: SynthesisRequest) -> Samples:
+        return np.concatenate([chunk.samples for chunk in self._pipeline.synthesize(request)])
+
+    @property
+    def sample_rate(self) -> int:
+        return self._pipeline.sample_rate
+
+    def record(self, request: SynthesisRequest, path: Path) -> list[TimedWord]:
+        """Writes the speech to the file; returns the words with their times."""
+        chunks: list[SpeechChunk] = []
+        *_, encoded = self._pipeline.render(request, self._format, chunks.append)
+        path.write_bytes(encoded.audio)
+        return [timed for chunk in chunks for timed in chunk.aligned.words]

@@ -1,0 +1,91 @@
+"""Refuses files over 1 MB in git, except the networks listed here with their sha256.
+
+    python scripts/check_large_files.py
+
+It checks what is tracked or staged. Every version of a network stays in the history for good, so a retrained one is
+committed once, when it is better by the measure it was trained for: together with its new sha256 in the list below.
+"""
+
+import hashlib
+import subprocess
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parent.parent
+LIST = Path(__file__).name
+LIMIT = 1_000_000
+"""Bytes."""
+
+
+class Allowed(NamedTuple):
+    path: str
+    sha256: str
+    reason: str
+
+
+ALLOWED = (
+    Allowed(
+        "src/svc/data/turbo-head.onnx",
+        "0be22ca261efe3e3c85829e978eba1367c3d19fade46ea2e1ae20f6ee4577a81",
+        "the vocoder head of svc-turbo",
+    ),
+    Allowed(
+        "src/svc/data/voice-encoder.onnx",
+        "5bed6343794cb8c6b0576fbf24c0197e1cb2e4eec51633f4e3cce2cabec173e1",
+        "the voice encoder of cloning",
+    ),
+    Allowed(
+        "training/head/checkpoints/discriminators.pt",
+        "08fa5e3e30ecad6a7b4a5f5216d2f36c5955ed979a67e416c192f4419bdb7941",
+        "the discriminators that the head's training continues with",
+    ),
+)
+
+
+class StagedFile(NamedTuple):
+    path: str
+    blob: str
+    size: int
+
+
+def main() -> int:
+    problems = find_problems(ROOT)
+    print("\n".join(problems), end="\n" if problems else "")
+    return 1 if problems else 0
+
+
+def find_problems(root: Path, allowed: Sequence[Allowed] = ALLOWED) -> list[str]:
+    """One line for each large file that may not be committed, and for each entry of the list without its file."""
+    expected = {each.path: each.sha256 for each in allowed}
+    problems, found = [], set()
+    for file in _read_index(root):
+        if file.size <= LIMIT:
+            continue
+        found.add(file.path)
+        if file.path not in expected:
+            problems.append(f"{file.path} has {file.size / 1e6:.1f} MB; files over 1 MB do not belong in git.")
+            continue
+        sha256 = hashlib.sha256(_run_git(root, "cat-file", "blob", file.blob)).hexdigest()
+        if sha256 != expected[file.path]:
+            problems.append(f"{file.path} has changed. To commit it, list its sha256 in {LIST}: {sha256}")
+    missing = sorted(expected.keys() - found)
+    return problems + [f"{path} is listed in {LIST}, but git has no such large file." for path in missing]
+
+
+def _read_index(root: Path) -> Iterator[StagedFile]:
+    """All files in git's index: tracked ones, with staged changes."""
+    entries = [entry.split("\t", 1) for entry in _run_git(root, "ls-files", "-sz").decode().split("\0") if entry]
+    files = [(info.split()[1], path) for info, path in entries if not info.startswith("160000")]  # a submodule
+    names = "".join(f"{blob}\n" for blob, _ in files).encode()
+    sizes = _run_git(root, "cat-file", "--batch-check=%(objectsize)", content=names).split()
+    for (blob, path), size in zip(files, sizes, strict=True):
+        yield StagedFile(path, blob, int(size))
+
+
+def _run_git(root: Path, *arguments: str, content: bytes | None = None) -> bytes:
+    return subprocess.run(["git", *arguments], cwd=root, input=content, stdout=subprocess.PIPE, check=True).stdout
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,1 @@
+"""The vocoder head of svc-turbo, distilled from Kokoro's generator."""

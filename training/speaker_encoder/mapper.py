@@ -1,0 +1,116 @@
+"""The mapper: from speaker embeddings and pitch to the parameters of a voice."""
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from speaker_encoder.encoder import DVECTOR, EMBEDDING, Embeddings
+
+STYLE, LAYERS, AXES, VOCODER_EMBEDDING = 128, 11, 53, 256
+OWN_LAYERS, FOREIGN_LAYERS = 6, 4
+"""How many of the layers, the last ones, have an offset, in English and in other languages. The first layers decide
+how sounds are pronounced: offsets there add little similarity and many word errors."""
+ACCENT_LANGUAGES = "efp"
+"""Spanish, French and Portuguese, by Kokoro's letters: their accents are trained, and the same for all speakers."""
+FOREIGN_GAIN = 1.2
+"""Gain of the layer offsets in other languages than English, where the intelligibility losses make them too small. It
+was chosen after training; the shipped weights were trained without it."""
+PITCH = 3
+INPUTS = 2 * EMBEDDING + PITCH + DVECTOR
+WIDTH, BLOCKS, DROPOUT = 512, 3, 0.2
+
+
+@dataclass
+class PredictedVoice:
+    """The timbre as coordinates on the built-in voices' principal axes plus a residual, and all other parameters."""
+
+    coordinates: Tensor  # [B, 53], in units of the voices' spread
+    residual: Tensor  # [B, 128]
+    layer_offsets: Tensor  # [B, 6, 128]
+    foreign_layer_offsets: Tensor  # [B, 4, 128]: instead of those, in other languages than English
+    vocoder_embedding: Tensor  # [B, 256]
+    accent_offsets: Tensor  # [B, 3, 11, 128]: for each of `ACCENT_LANGUAGES`
+    accent_shares: Tensor  # [B, 3, 2, 11]: added to the shares of `voice_pca.default_accent`
+
+
+def build_inputs(embeddings: Embeddings, pitch: Tensor) -> Tensor:
+    """The mapper's inputs in one vector, so that two of them can be blended. [B, 643]"""
+    scale = math.sqrt(EMBEDDING)
+    log_pitch, spread, share = pitch.unbind(1)
+    scaled_pitch = torch.stack([(log_pitch - 5.1) * 3, spread * 5, share], dim=1)
+    dvector = embeddings.dvector * math.sqrt(DVECTOR)
+    return torch.cat([embeddings.eres2net * scale, embeddings.campplus * scale, scaled_pitch, dvector], dim=1)
+
+
+class Mapper(nn.Module):
+    """An MLP. With several parts it is that many times as wide, each part with a norm of its own (`concatenate`)."""
+
+    def __init__(self, parts: int = 1) -> None:
+        super().__init__()
+        self.parts, width = parts, parts * WIDTH
+        self.entry = nn.Linear(INPUTS, width)
+        self.blocks = nn.ModuleList(
+            nn.Sequential(
+                nn.GroupNorm(parts, width),
+                nn.Linear(width, width),
+                nn.GELU(),
+                nn.Dropout(DROPOUT),
+                nn.Linear(width, width),
+            )
+            for _ in range(BLOCKS)
+        )
+        self.norm = nn.GroupNorm(parts, width)
+        self.coordinates = nn.Linear(width, AXES)
+        self.offsets = nn.Linear(width, (1 + OWN_LAYERS + FOREIGN_LAYERS) * STYLE)
+        self.vocoder_embedding = nn.Linear(width, VOCODER_EMBEDDING)
+        for layer in (self.offsets, self.vocoder_embedding):
+            nn.init.zeros_(layer.weight)
+            nn.init.zeros_(layer.bias)
+        self.accent_offsets = nn.Parameter(torch.zeros(len(ACCENT_LANGUAGES), LAYERS, STYLE))
+        self.accent_shares = nn.Parameter(torch.zeros(len(ACCENT_LANGUAGES), 2, LAYERS))
+
+    def forward(self, inputs: Tensor) -> PredictedVoice:
+        x = self.entry(inputs)
+        for block in self.blocks:
+            x = x + block(x)
+        x = self.norm(x)
+        # Off the principal axes a small step is audible at once: the factor makes these weights learn ten times slower.
+        offsets = 0.1 * self.offsets(x).unflatten(1, (-1, STYLE))
+        residual, own, foreign = offsets.split([1, OWN_LAYERS, FOREIGN_LAYERS], dim=1)
+        return PredictedVoice(
+            self.coordinates(x),
+            residual[:, 0],
+            own,
+            FOREIGN_GAIN * foreign,
+            0.1 * self.vocoder_embedding(x),
+            self.accent_offsets.expand(len(x), -1, -1, -1),
+            self.accent_shares.expand(len(x), -1, -1, -1),
+        )
+
+
+def average(mappers: list[Mapper]) -> Mapper:
+    """The mean of the weights."""
+    merged, states = Mapper(mappers[0].parts), [mapper.state_dict() for mapper in mappers]
+    merged.load_state_dict({name: sum(state[name] for state in states) / len(states) for name in states[0]})
+    return merged
+
+
+def concatenate(mappers: list[Mapper]) -> Mapper:
+    """A mapper as wide as all together, which predicts the mean of their predictions and can be trained further."""
+    merged, states = Mapper(sum(mapper.parts for mapper in mappers)), [mapper.state_dict() for mapper in mappers]
+    weights = {}
+    for name in merged.state_dict():
+        values = [state[name] for state in states]
+        if name.startswith("accent_"):
+            weights[name] = sum(values) / len(values)
+        elif name.startswith(("coordinates.", "offsets.", "vocoder_embedding.")):
+            shares = [value / len(values) for value in values]
+            weights[name] = torch.cat(shares, dim=1) if name.endswith("weight") else sum(shares)
+        elif name.startswith("blocks.") and values[0].dim() == 2:
+            weights[name] = torch.block_diag(*values)
+        else:
+            weights[name] = torch.cat(values)
+    merged.load_state_dict(weights)
+    return merged

@@ -1,0 +1,118 @@
+"""Reads an exported voice encoder back into the two checkpoints that training continues from.
+
+    python -m speaker_encoder.restore ../src/svc/data/voice-encoder.onnx ../src/svc/data/accents.npz FOLDER
+
+writes FOLDER/encoder.pt and FOLDER/mapper.pt.
+"""
+
+import argparse
+import re
+from pathlib import Path
+
+import numpy as np
+import onnx
+import torch
+from onnx import numpy_helper
+from torch import Tensor, nn
+
+from speaker_encoder import voice_encoder
+from speaker_encoder.encoder import SpeakerEncoder
+from speaker_encoder.export import LANGUAGES
+from speaker_encoder.mapper import ACCENT_LANGUAGES, WIDTH, Mapper
+from speaker_encoder.voice_encoder import VoiceEncoder
+from speaker_encoder.voice_pca import VoicePca, default_accent
+
+EARLIER_NAMES = {
+    r"^encoder\.ear\.body\.": "network.encoder.backbone.",
+    r"^encoder\.ear\.": "network.encoder.",
+    r"^encoder\.axes\.": "network.pca.",
+    r"^encoder\.mapper\.axes\.": "network.mapper.coordinates.",
+    r"^encoder\.mapper\.free\.": "network.mapper.offsets.",
+    r"^encoder\.mapper\.grain\.": "network.mapper.vocoder_embedding.",
+    r"^encoder\.mapper\.": "network.mapper.",
+}
+"""The shipped file was exported when the modules had other names."""
+FOLDED_NORMS = {
+    "stem": "stem_norm",
+    "last": "last_norm",
+    "entry": "entry_norm",
+    "first": "first_norm",
+    "second": "second_norm",
+    "narrow": "inner_norm",
+    "skip.0": "skip.1",
+    "groups.2.halve": "out_norm",
+}
+"""The norms of the encoder that the exporter folds into the convolution before them."""
+WEIGHT_SCALE = 0.1
+"""Usual root mean square of weights. With a norm folded in, some are a hundred times smaller: a training step would be
+too large for them."""
+
+
+def restore(path: Path, accents: Path) -> VoiceEncoder:
+    graph = onnx.load(path).graph
+    stored = {tensor.name: numpy_helper.to_array(tensor).astype(np.float32) for tensor in graph.initializer}
+    tensors = {name.removesuffix(".half"): torch.tensor(array) for name, array in stored.items()}
+    weights = {_module_name(name): value for name, value in tensors.items()}
+    network = VoiceEncoder(SpeakerEncoder(), Mapper(len(weights["mapper.entry.bias"]) // WIDTH), VoicePca())
+    for node in graph.node:
+        if node.op_type == "Conv" and node.input[1].startswith("onnx::"):
+            owner = _module_name(_scope(node.name))
+            weight, bias = (tensors[name] for name in node.input[1:])
+            scale = weight.square().mean().sqrt() / WEIGHT_SCALE
+            weights[f"{owner}.weight"] = weight / scale
+            weights |= _make_affine_norm(network, _find_folded_norm(owner), scale, bias)
+    stored_accents = np.load(accents)
+    offsets, shares = (
+        torch.tensor(np.stack([stored_accents[f"{LANGUAGES[letter]} {part}"] for letter in ACCENT_LANGUAGES])).float()
+        for part in ("offset", "shares")
+    )
+    defaults = torch.stack([default_accent(letter, offsets.device).shares for letter in ACCENT_LANGUAGES])
+    weights |= {"mapper.accent_offsets": offsets, "mapper.accent_shares": shares - defaults}
+    missing, _ = network.load_state_dict(weights, strict=False)
+    assert all(name.endswith("num_batches_tracked") for name in missing), missing
+    return network.eval()
+
+
+def _module_name(name: str) -> str:
+    for earlier, new in EARLIER_NAMES.items():
+        name, changed = re.subn(earlier, new, name)
+        if changed:
+            break
+    return name.removeprefix("network.")
+
+
+def _scope(node: str) -> str:
+    """The module that a node comes from: /a/blocks/blocks.0/first/Conv → a.blocks.0.first"""
+    scopes = node.strip("/").split("/")[:-1]
+    following = [*scopes[1:], ""]
+    return ".".join(a for a, b in zip(scopes, following, strict=True) if not b.startswith(f"{a}."))
+
+
+def _find_folded_norm(convolution: str) -> str:
+    for name, norm in FOLDED_NORMS.items():
+        if convolution.endswith(f".{name}"):
+            return convolution.removesuffix(name) + norm
+    raise ValueError(f"{convolution} has an unknown norm folded into it")
+
+
+def _make_affine_norm(network: nn.Module, norm: str, scale: Tensor, bias: Tensor) -> dict[str, Tensor]:
+    """Weights of a norm that only multiplies by `scale` and adds `bias`."""
+    one, eps = torch.ones_like(bias), network.get_submodule(norm).eps
+    values = {"weight": one, "bias": bias, "running_mean": 0 * one, "running_var": one / scale.square() - eps}
+    return {f"{norm}.{name}": value for name, value in values.items()}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("onnx", type=Path)
+    parser.add_argument("accents", type=Path)
+    parser.add_argument("folder", type=Path)
+    args = parser.parse_args()
+    args.folder.mkdir(parents=True, exist_ok=True)
+    network = restore(args.onnx, args.accents)
+    voice_encoder.save_encoder(network.encoder, args.folder / "encoder.pt")
+    voice_encoder.save_mapper(network, args.folder / "mapper.pt")
+
+
+if __name__ == "__main__":
+    main()
