@@ -105,5 +105,5 @@ class _CatchUnexpected:
                 raise
             request_id = scope["state"]["request_id"]
             log.exception("request %s, %s %s, failed", request_id, scope["method"], scope["path"])
-            message = f"Something went wrong. The server's log tells more about request {request_id}."
+            message = f"Internal error. The server log has the details of request {request_id}."
             await _envelope(500, "internal_error", message)(scope, receive, send)
