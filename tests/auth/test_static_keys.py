@@ -62,7 +62,7 @@ def test_a_setting_without_a_key_is_refused_instead_of_opening_the_service(
     name: str, value: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(name, value)
-    with pytest.raises(ValidationError, match="holds no key"):
+    with pytest.raises(ValidationError, match="contains no key"):
         Settings()
 
 
