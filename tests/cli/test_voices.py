@@ -55,7 +55,7 @@ def test_add(tmp_path: Path, store: VoiceStore, spoken: Samples) -> None:
     assert added.returncode == 0, added.stderr
     voice = store.read(added.stdout.strip())
     assert (voice.name, voice.labels, voice.language, voice.consent) == ("Anna", {"accent": "irish"}, "en-gb", True)
-    assert "Likeness" in added.stderr
+    assert "Similarity" in added.stderr
     assert voice.report.measured.clip_seconds > 20
     fails(run(tmp_path, "add", "Anna", "data/voices/.lock"), "no audio")
 
@@ -75,7 +75,7 @@ def test_export_and_import(tmp_path: Path, store: VoiceStore) -> None:
     store.add(voice, b"reference")
     assert run(tmp_path, "export", voice.voice_id, "-o", "anna.svcvoice").returncode == 0
     assert run(tmp_path, "export", voice.voice_id, "-o", "bare.svcvoice", "--without-reference").returncode == 0
-    fails(run(tmp_path, "import", "anna.svcvoice"), "here already")
+    fails(run(tmp_path, "import", "anna.svcvoice"), "already exists")
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     imported = run(elsewhere, "import", "../anna.svcvoice")
