@@ -14,8 +14,8 @@ TARGET = Path(__file__).parent.parent / "docs/configuration.md"
 
 _HEAD = """# Configuration
 
-Every setting is an environment variable. `svc serve --host` and `--port` win over theirs. A wrong value stops the
-server at start with a line that names the variable.
+Every setting is an environment variable. The options `--host` and `--port` of `svc serve` take precedence over theirs.
+With an invalid value the server does not start, and the error names the variable.
 
 | variable | default | meaning |
 |---|---|---|

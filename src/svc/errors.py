@@ -1,4 +1,4 @@
-"""Every error that a caller can meet: its HTTP status, its `status` string and its words.
+"""Every error that a client can get: its HTTP status, its `status` string and its message.
 
     SvcError
     ├── InvalidOutputFormat   400  invalid_output_format
@@ -19,7 +19,7 @@
     ├── InvalidApiKey         401  invalid_api_key
     ├── InsufficientScope     401  insufficient_scope
     ├── ConsentRequired       403  consent_required
-    ├── ForeignPage           403  origin_not_allowed
+    ├── OriginNotAllowed      403  origin_not_allowed
     ├── VoiceNotFound         404  voice_not_found
     ├── HistoryItemNotFound   404  history_item_not_found
     ├── BodyTimeout           408  request_timeout
@@ -38,14 +38,14 @@
     ├── ShuttingDown          503  shutting_down
     └── EngineUnavailable     503  engine_unavailable
 
-A request that does not fit the schema is a 422 with a validation-detail array; pydantic makes that one.
+A request that does not match the schema gets a 422 with a list of validation errors, which pydantic writes.
 """
 
 from collections.abc import Iterable
 
 
 class SvcError(Exception):
-    """An error with a name: rendered as `{"detail": {"status": …, "message": …}}`."""
+    """Rendered as `{"detail": {"status": …, "message": …}}`."""
 
     http_status = 500
     status = "internal_error"
@@ -57,7 +57,7 @@ class SvcError(Exception):
 
     @property
     def close_code(self) -> int:
-        """What closes a socket for it: 1008 is the client's fault, 1011 the server's, 1013 nobody's for long."""
+        """The WebSocket close code: 1008 for client errors, 1011 for server errors, 1013 for temporary ones."""
         return {500: 1011, 429: 1013, 503: 1013}.get(self.http_status, 1008)
 
 
@@ -75,8 +75,8 @@ class TextTooLong(SvcError):
 
     def __init__(self, length: int, limit: int) -> None:
         super().__init__(
-            f"The text has {length} characters; this server takes {limit} in one request. "
-            "Split it, or raise SVC_MAX_CHARACTERS."
+            f"The text has {length} characters; the limit is {limit} (SVC_MAX_CHARACTERS). "
+            "Send it in several requests, or raise the limit."
         )
 
 
@@ -85,7 +85,7 @@ class UnknownTokenType(SvcError):
     status = "unknown_token_type"
 
     def __init__(self, valid: Iterable[str]) -> None:
-        super().__init__(f"This server makes no tokens of that type. Valid types: {', '.join(valid)}.")
+        super().__init__(f"Unknown token type. Valid values: {', '.join(valid)}.")
 
 
 class NotAudio(SvcError):
@@ -93,7 +93,7 @@ class NotAudio(SvcError):
     status = "not_audio"
 
     def __init__(self) -> None:
-        super().__init__("The file holds no sound that this server can read. Send WAV, MP3, M4A, OGG, FLAC or WebM.")
+        super().__init__("The file contains no audio that can be decoded. Send WAV, MP3, M4A, OGG, FLAC or WebM.")
 
 
 class ClipDamaged(SvcError):
@@ -101,7 +101,7 @@ class ClipDamaged(SvcError):
     status = "clip_damaged"
 
     def __init__(self) -> None:
-        super().__init__("The recording is damaged or cut off, so that it cannot be read. Save or record it again.")
+        super().__init__("The recording is damaged or truncated. Export or record it again.")
 
 
 class ClipSilent(SvcError):
@@ -109,7 +109,7 @@ class ClipSilent(SvcError):
     status = "clip_silent"
 
     def __init__(self) -> None:
-        super().__init__("The recording is silent. Check the microphone, and record 10 to 20 seconds of speech.")
+        super().__init__("The recording is silent. Check the microphone and record 10 to 20 seconds of speech.")
 
 
 class NoSpeech(SvcError):
@@ -117,7 +117,7 @@ class NoSpeech(SvcError):
     status = "no_speech"
 
     def __init__(self) -> None:
-        super().__init__("No speech was found, only noise or music. Send 10 to 20 seconds of one person speaking.")
+        super().__init__("The recording contains no speech. Send 10 to 20 seconds of one person speaking.")
 
 
 class ClipTooShort(SvcError):
@@ -126,8 +126,8 @@ class ClipTooShort(SvcError):
 
     def __init__(self, seconds: float, least: float) -> None:
         super().__init__(
-            f"There are {seconds:.1f} seconds of speech in the recording; a voice needs at least {least:g}, "
-            "and sounds best with 10 to 20."
+            f"The recording contains {seconds:.1f} seconds of speech. "
+            f"Cloning needs at least {least:g}; 10 to 20 work best."
         )
 
 
@@ -136,7 +136,7 @@ class BuiltInVoice(SvcError):
     status = "built_in_voice"
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"{name} came with the server. Only voices that were cloned can be changed or removed.")
+        super().__init__(f"{name} is a built-in voice. Only cloned voices can be changed or removed.")
 
 
 class VoiceLimitReached(SvcError):
@@ -144,9 +144,7 @@ class VoiceLimitReached(SvcError):
     status = "voice_limit_reached"
 
     def __init__(self, limit: int) -> None:
-        super().__init__(
-            f"This server keeps {limit} custom voices, and it has them. Remove one, or raise SVC_MAX_CUSTOM_VOICES."
-        )
+        super().__init__(f"The limit of {limit} custom voices is reached. Remove one, or raise SVC_MAX_CUSTOM_VOICES.")
 
 
 class NoReference(SvcError):
@@ -155,7 +153,7 @@ class NoReference(SvcError):
 
     def __init__(self) -> None:
         super().__init__(
-            "A voice is refined by comparing it with its recording, and that was not kept (SVC_KEEP_REFERENCES)."
+            "Refining needs the recording that the voice was cloned from, which was not kept (SVC_KEEP_REFERENCES)."
         )
 
 
@@ -164,7 +162,7 @@ class InvalidMessage(SvcError):
     status = "invalid_input_message"
 
     def __init__(self, problem: str) -> None:
-        super().__init__(f"The message was not understood: {problem[:200]}.")
+        super().__init__(f"Invalid message: {problem[:200]}.")
 
 
 class BinaryMessage(SvcError):
@@ -173,7 +171,7 @@ class BinaryMessage(SvcError):
     close_code = 1003
 
     def __init__(self) -> None:
-        super().__init__("The message was not understood: it is binary. Send JSON in text frames.")
+        super().__init__("Binary messages are not supported. Send JSON in text frames.")
 
 
 class TooManyContexts(SvcError):
@@ -181,7 +179,7 @@ class TooManyContexts(SvcError):
     status = "too_many_contexts"
 
     def __init__(self, limit: int) -> None:
-        super().__init__(f"There are {limit} open contexts on this socket already. Close one first.")
+        super().__init__(f"This socket already has {limit} open contexts, the limit. Close one first.")
 
 
 class MissingApiKey(SvcError):
@@ -189,7 +187,9 @@ class MissingApiKey(SvcError):
     status = "missing_api_key"
 
     def __init__(self) -> None:
-        super().__init__("This server asks for a key. Send it as 'Authorization: Bearer <key>' or as 'xi-api-key'.")
+        super().__init__(
+            "This server requires an API key. Send it as 'Authorization: Bearer <key>' or 'xi-api-key: <key>'."
+        )
 
 
 class InvalidApiKey(SvcError):
@@ -197,7 +197,7 @@ class InvalidApiKey(SvcError):
     status = "invalid_api_key"
 
     def __init__(self) -> None:
-        super().__init__("The key is not one that this server knows, or it is no longer valid.")
+        super().__init__("The API key is unknown or no longer valid.")
 
 
 class InsufficientScope(SvcError):
@@ -205,7 +205,9 @@ class InsufficientScope(SvcError):
     status = "insufficient_scope"
 
     def __init__(self) -> None:
-        super().__init__("This credential may only speak and look at voices. The request needs a full API key.")
+        super().__init__(
+            "This credential may only synthesize speech and list voices. The request needs a full API key."
+        )
 
 
 class ConsentRequired(SvcError):
@@ -214,17 +216,19 @@ class ConsentRequired(SvcError):
 
     def __init__(self) -> None:
         super().__init__(
-            "This server clones a voice only with the consent of whose it is. "
-            "Send consent=true if you have it (SVC_REQUIRE_CONSENT)."
+            "This server requires the speaker's consent to clone a voice (SVC_REQUIRE_CONSENT). "
+            "If you have it, send consent=true."
         )
 
 
-class ForeignPage(SvcError):
+class OriginNotAllowed(SvcError):
     http_status = 403
     status = "origin_not_allowed"
 
     def __init__(self) -> None:
-        super().__init__("Pages of this origin may not use this server. Name it in SVC_CORS_ORIGINS to allow it.")
+        super().__init__(
+            "Pages of this origin may not use this server. To allow them, add the origin to SVC_CORS_ORIGINS."
+        )
 
 
 class VoiceNotFound(SvcError):
@@ -232,7 +236,7 @@ class VoiceNotFound(SvcError):
     status = "voice_not_found"
 
     def __init__(self, voice_id: str) -> None:
-        super().__init__(f"There is no voice '{voice_id[:60]}'. GET /v1/voices lists the voices.")
+        super().__init__(f"Voice '{voice_id[:60]}' not found. GET /v1/voices lists the voices.")
 
 
 class HistoryItemNotFound(SvcError):
@@ -240,7 +244,7 @@ class HistoryItemNotFound(SvcError):
     status = "history_item_not_found"
 
     def __init__(self, item_id: str) -> None:
-        super().__init__(f"There is no history item '{item_id[:60]}': what was spoken is not kept.")
+        super().__init__(f"History item '{item_id[:60]}' not found. This server keeps no history.")
 
 
 class BodyTimeout(SvcError):
@@ -248,7 +252,7 @@ class BodyTimeout(SvcError):
     status = "request_timeout"
 
     def __init__(self, seconds: float) -> None:
-        super().__init__(f"The request's body did not arrive within {seconds:g} seconds.")
+        super().__init__(f"The request body did not arrive within {seconds:g} seconds.")
 
 
 class InputTimeout(SvcError):
@@ -256,7 +260,7 @@ class InputTimeout(SvcError):
     status = "input_timeout_exceeded"
 
     def __init__(self, seconds: float) -> None:
-        super().__init__(f"Nothing was received for {seconds:g} seconds (inactivity_timeout).")
+        super().__init__(f"No message was received for {seconds:g} seconds (inactivity_timeout).")
 
 
 class BodyTooLarge(SvcError):
@@ -264,7 +268,7 @@ class BodyTooLarge(SvcError):
     status = "request_too_large"
 
     def __init__(self, limit: int, setting: str = "SVC_MAX_BODY_BYTES") -> None:
-        super().__init__(f"The request's body is larger than {limit} bytes ({setting}).")
+        super().__init__(f"The request body is larger than {limit} bytes ({setting}).")
 
 
 class MessageTooLarge(SvcError):
@@ -290,7 +294,7 @@ class Busy(SvcError):
     retry_after = 1
 
     def __init__(self, limit: int) -> None:
-        super().__init__(f"The server is already speaking {limit} texts at once. Try again in a moment.")
+        super().__init__(f"The server is already synthesizing {limit} texts (SVC_MAX_STREAMS). Try again in a moment.")
 
 
 class CloningBusy(SvcError):
@@ -299,7 +303,7 @@ class CloningBusy(SvcError):
     retry_after = 2
 
     def __init__(self) -> None:
-        super().__init__("Several voices are being cloned already. Try again in a few seconds.")
+        super().__init__("Too many voices are being cloned at once. Try again in a few seconds.")
 
 
 class TooManySockets(SvcError):
@@ -308,12 +312,12 @@ class TooManySockets(SvcError):
     retry_after = 1
 
     def __init__(self, limit: int) -> None:
-        super().__init__(f"There are {limit} open sockets already (SVC_MAX_SOCKETS). Try again in a moment.")
+        super().__init__(f"The server already has {limit} open sockets (SVC_MAX_SOCKETS). Try again in a moment.")
 
 
 class InternalError(SvcError):
     def __init__(self) -> None:
-        super().__init__("Something went wrong. The server's log tells more.")
+        super().__init__("Internal error. The server log has the details.")
 
 
 class NotSupported(SvcError):
@@ -322,25 +326,25 @@ class NotSupported(SvcError):
 
 
 class KeysUnavailable(SvcError):
-    """The keys table cannot be asked. `reason` is for the log and the command line; callers are not told."""
+    """The database of the keys table is unavailable. `reason` goes to the log and the command line, not to clients."""
 
     http_status = 503
     status = "keys_unavailable"
     retry_after = 2
 
     def __init__(self, reason: str) -> None:
-        super().__init__("The server cannot check keys at the moment. Try again in a few seconds.")
+        super().__init__("The server cannot check API keys at the moment. Try again in a few seconds.")
         self.reason = reason
 
 
 class StorageUnavailable(SvcError):
-    """The disk does not take a voice. `reason` is for the log and the command line; callers are not told."""
+    """A voice could not be written to disk. `reason` goes to the log and the command line, not to clients."""
 
     http_status = 503
     status = "storage_unavailable"
 
     def __init__(self, reason: str) -> None:
-        super().__init__("The server cannot keep the voice: its disk is full or does not answer. Nothing was changed.")
+        super().__init__("The server could not write to its disk, which is full or unavailable. Nothing was changed.")
         self.reason = reason
 
 
@@ -350,7 +354,7 @@ class ModelLoading(SvcError):
     retry_after = 2
 
     def __init__(self) -> None:
-        super().__init__("The engine is still warming up. Try again in a few seconds.")
+        super().__init__("The engine is still loading. Try again in a few seconds.")
 
 
 class ShuttingDown(SvcError):
@@ -359,11 +363,11 @@ class ShuttingDown(SvcError):
     retry_after = 2
 
     def __init__(self) -> None:
-        super().__init__("The server is shutting down. Connect again in a few seconds.")
+        super().__init__("The server is shutting down. Reconnect in a few seconds.")
 
 
 class EngineUnavailable(SvcError):
-    """The engine could not be loaded; the message says why and what helps."""
+    """The engine could not be loaded. The message says why and what to do."""
 
     http_status = 503
     status = "engine_unavailable"

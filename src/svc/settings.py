@@ -1,4 +1,4 @@
-"""Every setting, from an environment variable of the same name with the prefix SVC_."""
+"""All settings. Each is read from the environment variable of its name with the prefix SVC_."""
 
 import os
 from pathlib import Path
@@ -32,112 +32,112 @@ class Settings(BaseSettings):
     """The address to listen on."""
 
     port: int = Field(8000, ge=0, le=65535)
-    """The port to listen on; 0 takes a free one."""
+    """The port to listen on; 0 picks a free port."""
 
     trusted_proxies: str = "127.0.0.1"
-    """Addresses of proxies, separated by commas, whose X-Forwarded-* headers are believed; `*` is every one."""
+    """Comma-separated addresses of proxies whose X-Forwarded-* headers are trusted; `*` trusts all."""
 
     engine: Literal["turbo", "kokoro", "fake"] = "turbo"
-    """What speaks: `turbo` (svc-turbo), `kokoro` (the model that it comes from, many times slower), or `fake` (tones,
-    for tests and load tests)."""
+    """The synthesis engine: `turbo` (svc-turbo), `kokoro` (the model that svc-turbo comes from, many times slower), or
+    `fake` (tones, for tests and load tests)."""
 
     model_dir: Path | None = None
     """A folder with Kokoro's ONNX file, used instead of the installed weights."""
 
     model_hub: str = "https://huggingface.co"
-    """Where the weights are fetched from when they are neither installed nor in SVC_MODEL_DIR."""
+    """Where weights are downloaded from if they are neither installed nor in SVC_MODEL_DIR."""
 
     cache_dir: Path = Field(default_factory=_cache_dir)
-    """Where fetched weights are kept."""
+    """The folder for downloaded weights and voice previews. It can be deleted at any time."""
 
     data_dir: Path = Field(default_factory=_data_dir)
-    """Where what people made is kept: custom voices, and the settings of voices."""
+    """The folder for user data: custom voices, and the settings of voices."""
 
     threads: int = Field(default_factory=lambda: os.cpu_count() or 1, ge=1)
-    """How many threads the engine computes with; by default one for each core."""
+    """The number of threads that the engine uses; by default one per core."""
 
     device: Literal["cpu", "cuda"] = "cpu"
-    """Where the engine computes: `cpu`, or `cuda` (an NVIDIA GPU, with `onnxruntime-gpu` in the place of
+    """The device that the engine runs on: `cpu`, or `cuda` (an NVIDIA GPU; needs `onnxruntime-gpu` instead of
     `onnxruntime`)."""
 
     default_voice: str = FALLBACK_VOICE
-    """The voice that speaks for unknown voice ids: an id, or a name such as `af_heart`."""
+    """The voice for unknown voice ids: an id, or a name such as `af_heart`."""
 
     strict_voices: bool = False
-    """Answer 404 `voice_not_found` for an unknown voice id instead of using the default voice."""
+    """Return 404 `voice_not_found` for an unknown voice id instead of using the default voice."""
 
     max_characters: int = Field(40_000, ge=1)
-    """The longest text that one request may bring."""
+    """The maximum length of the text of one request, in characters; a longer text gets 400."""
 
     max_body_bytes: int = Field(2_000_000, ge=1000)
-    """The largest request body, in bytes; a larger one is answered 413."""
+    """The maximum size of a request body, in bytes; a larger one gets 413."""
 
     max_body_seconds: float = Field(30, gt=0)
-    """How long a request body may take to arrive; a slower one is answered 408."""
+    """The timeout for receiving a request body, in seconds; a slower one gets 408."""
 
     max_clip_bytes: int = Field(25_000_000, ge=1000)
-    """The largest request body that brings recordings of a voice, in bytes; a larger one is answered 413."""
+    """The maximum size of a request body with recordings of a voice, in bytes; a larger one gets 413."""
 
     max_custom_voices: int = Field(1_000, ge=0)
-    """How many custom voices are kept; a further one is answered 400 `voice_limit_reached`. 0 turns cloning off."""
+    """The maximum number of custom voices; beyond it, cloning gets 400 `voice_limit_reached`. 0 turns cloning off."""
 
     keep_references: bool = True
-    """Keep the speech that a custom voice was made from, at most 20 seconds, so that it can be improved later."""
+    """Keep the speech that a custom voice was cloned from, at most 20 seconds, to improve the voice later."""
 
     require_consent: bool = False
-    """Clone a voice only when the request says `consent=true`; without it, the answer is 403 `consent_required`."""
+    """Clone a voice only if the request has `consent=true`; otherwise it gets 403 `consent_required`."""
 
     refine_voices: bool = False
-    """Make new custom voices a better likeness in the background, unless a request says `refine=false`; without this,
-    only those whose request says `refine=true`. Needs the references to be kept."""
+    """Refine every new custom voice in the background, to make it more similar to its recording, unless the request has
+    `refine=false`. If off, only voices whose request has `refine=true` are refined. Needs SVC_KEEP_REFERENCES."""
 
     watermark: bool = False
-    """Put a watermark that one does not hear into what custom voices say; `svc watermark check` finds it."""
+    """Add an inaudible watermark to the speech of custom voices; `svc watermark check` detects it."""
 
     voice_mirror: str | None = None
     """Object storage that custom voices are mirrored to and shared through: `s3://bucket/prefix`, `gs://…`, `az://…` or
-    `file:///folder`. Credentials come the usual way of each cloud, such as AWS_ACCESS_KEY_ID."""
+    `file:///folder`. Credentials are read from the usual variables of each cloud, such as AWS_ACCESS_KEY_ID."""
 
     voice_mirror_seconds: float = Field(15, gt=0)
-    """How often the mirror is asked for voices that were added or removed elsewhere."""
+    """The interval, in seconds, at which the mirror is checked for voices that other servers added or removed."""
 
     model_aliases: str = ""
-    """Further model ids to list, separated by commas, for clients that look for the one they know."""
+    """Comma-separated model ids to list in addition, for clients that look for a certain one."""
 
     cors_origins: str = ""
-    """Origins whose pages may call the service, separated by commas; `*` is every one. By default every one when
-    keys are required, and only pages on this machine when the service is open."""
+    """Comma-separated origins whose pages may call the service; `*` allows all. By default all are allowed if keys are
+    required, and only pages on this machine if the service is open."""
 
     max_streams: int = Field(32, ge=1)
-    """How many texts are spoken at once, taking turns; more are answered 429 `system_busy`."""
+    """The maximum number of texts synthesized at once; further requests get 429 `system_busy`."""
 
     max_sockets: int = Field(256, ge=1)
-    """How many realtime sockets may be open at once; more are answered 429 `system_busy`."""
+    """The maximum number of open realtime sockets; further ones get 429 `system_busy`."""
 
     shutdown_seconds: float = Field(20, ge=0)
-    """How long a server that shuts down goes on with what sockets have flushed."""
+    """How long a server that is shutting down keeps synthesizing text that sockets have flushed, in seconds."""
 
     api_key: SecretStr | None = None
-    """A key that callers must send. With no key and no keys table the service is open to everyone who reaches it."""
+    """A key that clients must send. With no key and no keys table, the service is open to everyone who can reach it."""
 
     api_keys: SecretStr | None = None
-    """Further keys, separated by commas."""
+    """Further keys, comma-separated."""
 
     api_keys_table: SecretStr | None = None
-    """The database with the keys of `svc keys`: `sqlite:///keys.db` or `postgresql://user:password@host/name`."""
+    """The database for keys made with `svc keys`: `sqlite:///keys.db` or `postgresql://user:password@host/name`."""
 
     keys_cache_seconds: float = Field(5, ge=0, le=60)
-    """How long a key that was read from the table counts: within that time a revoked key stops on every replica."""
+    """How long a key from the table is cached, in seconds. All replicas notice a revoked key within that time."""
 
     keys_grace_seconds: float = Field(0, ge=0)
-    """How long keys that were used lately keep working while the table's database does not answer; 0 is not at all."""
+    """How long recently used keys keep working while the database is unavailable, in seconds; 0 means not at all."""
 
     @field_validator("api_key", "api_keys")
     @classmethod
     def _holds_a_key(cls, value: SecretStr | None) -> SecretStr | None:
-        """A slip in the configuration must not open the door."""
+        """An empty value is an error: a mistake in the configuration must not open the service."""
         if value is not None and not _split(value):
-            raise ValueError("holds no key; leave it unset to ask for none")
+            raise ValueError("contains no key; set one, or unset the variable for an open server")
         return value
 
     @field_validator("voice_mirror")
@@ -151,7 +151,7 @@ class Settings(BaseSettings):
     @classmethod
     def _has_references(cls, value: bool, others: ValidationInfo) -> bool:
         if value and not others.data.get("keep_references", True):
-            raise ValueError("a voice is refined with its reference, which SVC_KEEP_REFERENCES=0 drops")
+            raise ValueError("refining needs the recordings; set SVC_KEEP_REFERENCES=1")
         return value
 
     @field_validator("api_keys_table")

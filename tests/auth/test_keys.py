@@ -106,7 +106,7 @@ def test_setting_without_a_key_is_rejected_instead_of_opening_the_service(
     name: str, value: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(name, value)
-    with pytest.raises(ValidationError, match="holds no key"):
+    with pytest.raises(ValidationError, match="contains no key"):
         Settings()
 
 

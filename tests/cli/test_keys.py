@@ -71,9 +71,9 @@ def test_an_empty_table(keys: Callable[..., Result]) -> None:
     ("arguments", "expected"),
     [
         (["create"], "--name"),
-        (["create", "--name", " "], "A name has"),
-        (["create", "--name", "x" * 101], "A name has"),
-        (["create", "--name", "a\nb"], "A name has"),
+        (["create", "--name", " "], "The name must have"),
+        (["create", "--name", "x" * 101], "The name must have"),
+        (["create", "--name", "a\nb"], "The name must have"),
         (["create", "--name", "Ann", "--expires", "soon"], "30d"),
         (["create", "--name", "Ann", "--expires", "0d"], "30d"),
         (["create", "--name", "Ann", "--scope", "everything"], "full"),
@@ -97,7 +97,7 @@ def test_mistakes(keys: Callable[..., Result], arguments: list[str], expected: s
         ("", "SVC_API_KEYS_TABLE"),
         ("mysql://u:hidden@h/d", "postgresql://user:password@host/name"),
         ("sqlite:////no/such/folder/keys.db", "/no/such/folder/keys.db"),
-        ("postgresql://u:hidden@127.0.0.1:1/d", "does not answer"),
+        ("postgresql://u:hidden@127.0.0.1:1/d", "is unavailable"),
     ],
 )
 def test_tables_that_cannot_be_used(

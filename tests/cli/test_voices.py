@@ -55,9 +55,9 @@ def test_add(tmp_path: Path, store: VoiceStore, spoken: Samples) -> None:
     assert added.returncode == 0, added.stderr
     voice = store.read(added.stdout.strip())
     assert (voice.name, voice.labels, voice.language, voice.consent) == ("Anna", {"accent": "irish"}, "en-gb", True)
-    assert "Likeness" in added.stderr
+    assert "Similarity" in added.stderr
     assert voice.report.measured.clip_seconds > 20
-    fails(run(tmp_path, "add", "Anna", "data/voices/.lock"), "no sound")
+    fails(run(tmp_path, "add", "Anna", "data/voices/.lock"), "no audio")
 
 
 def test_remove(tmp_path: Path, store: VoiceStore) -> None:
@@ -75,7 +75,7 @@ def test_export_and_import(tmp_path: Path, store: VoiceStore) -> None:
     store.add(voice, b"reference")
     assert run(tmp_path, "export", voice.voice_id, "-o", "anna.svcvoice").returncode == 0
     assert run(tmp_path, "export", voice.voice_id, "-o", "bare.svcvoice", "--without-reference").returncode == 0
-    fails(run(tmp_path, "import", "anna.svcvoice"), "here already")
+    fails(run(tmp_path, "import", "anna.svcvoice"), "already exists")
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     imported = run(elsewhere, "import", "../anna.svcvoice")
@@ -94,11 +94,11 @@ def test_what_cannot_be_done(tmp_path: Path, store: VoiceStore) -> None:
     (tmp_path / "x.svcvoice").write_bytes(b"nonsense")
     fails(run(tmp_path, "import", "x.svcvoice"), "not the archive of a voice")
     fails(run(tmp_path, "import", "missing.svcvoice"), "missing.svcvoice")
-    fails(run(tmp_path, "export", make_voice().voice_id, "-o", "x"), "no voice")
+    fails(run(tmp_path, "export", make_voice().voice_id, "-o", "x"), "not found")
     fails(run(tmp_path, "add", "Anna", "missing.wav"), "missing.wav")
     fails(run(tmp_path, "add", " ", "missing.wav"), "name")
     fails(run(tmp_path, "add", "Anna", "x.svcvoice", "--label", "irish"), "accent=irish")
     fails(run(tmp_path, "add", "Anna", "x.svcvoice", "-l", "klingon"), "klingon")
     fails(run(tmp_path, "add", "Anna", "x.svcvoice", SVC_REQUIRE_CONSENT="1", SVC_ENGINE="fake"), "consent")
-    fails(run(tmp_path, "add", "Anna", "x.svcvoice", SVC_MAX_CUSTOM_VOICES="0", SVC_ENGINE="fake"), "keeps 0")
+    fails(run(tmp_path, "add", "Anna", "x.svcvoice", SVC_MAX_CUSTOM_VOICES="0", SVC_ENGINE="fake"), "limit of 0")
     fails(run(tmp_path, SVC_VOICE_MIRROR="ftp://x"), "SVC_VOICE_MIRROR")

@@ -55,17 +55,17 @@ def router() -> APIRouter:
 
     @router.get("/user")
     async def user() -> dict[str, Any]:
-        """A stub: there are no accounts."""
+        """A stub: this server has no accounts."""
         return _USER
 
     @router.get("/user/subscription")
     async def subscription() -> dict[str, Any]:
-        """A stub: nothing is counted, and nothing is billed."""
+        """A stub: nothing is metered or billed."""
         return {**_SUBSCRIPTION, "open_invoices": [], "has_open_invoices": False, "next_invoice": None}
 
     @router.get("/history")
     async def history() -> dict[str, Any]:
-        """Always empty: what was spoken is not kept."""
+        """Always empty: this server keeps no history."""
         return {"history": [], "has_more": False, "last_history_item_id": None, "scanned_until": None}
 
     @router.get("/history/{item_id}")

@@ -1,4 +1,4 @@
-"""`POST /voices`, `DELETE /voices/{voice_id}`, and the same under the paths of the imitated API."""
+"""`POST /voices`, `DELETE /voices/{voice_id}`, and the same under the paths of the commercial API."""
 
 import asyncio
 from dataclasses import asdict
@@ -19,12 +19,12 @@ from svc.voices.custom_voice import CustomVoice
 from svc.voices.settings import VoiceSettingsStore
 
 _FIELDS = {
-    "name": {"type": "string", "description": "What the voice is called."},
+    "name": {"type": "string", "description": "The name of the voice."},
     "description": {"type": "string"},
     "labels": {"type": "object", "additionalProperties": {"type": "string"}},
     "language": {"type": "string", "description": "The language that the person speaks, such as `en` or `pt-BR`."},
-    "consent": {"type": "boolean", "description": "Whether the person agrees that their voice is cloned."},
-    "refine": {"type": "boolean", "description": "Whether the voice becomes a better likeness in the background."},
+    "consent": {"type": "boolean", "description": "Whether the person has consented to the cloning."},
+    "refine": {"type": "boolean", "description": "Whether the voice is refined in the background."},
 }
 
 
@@ -58,21 +58,22 @@ def router(
 
     @router.post("/voices", openapi_extra=_describe_body("files", ["name", "files"]))
     async def clone_voice(request: Request) -> VoiceShape:
-        """Makes a voice from recordings of a person: 10 to 20 seconds of clean speech are best."""
+        """Clones a voice from recordings of a person; 10 to 20 seconds of clean speech work best."""
         voice = await clone(request)
         settings = VoiceSettingsShape(**asdict(voice_settings.get(voice.voice_id)))
         return describe_voice(voices.build_custom(voice), str(request.base_url), settings, refinement_queue)
 
     @router.post("/v1/voices/add", openapi_extra=_describe_body("files", ["name", "files"]))
     async def add_voice(request: Request) -> AddedVoice:
-        """The same, as clients of the imitated API ask for it."""
+        """Clones a voice like `POST /voices`, with the response of the commercial API."""
         return AddedVoice(voice_id=(await clone(request)).voice_id)
 
     @router.post("/v1/voices/{voice_id}/edit", openapi_extra=_describe_body("files", []))
     async def edit_voice(voice_id: str, request: Request) -> Done:
-        """Changes a cloned voice's name, description or labels; further recordings make it anew from all of them.
+        """Changes the name, description or labels of a cloned voice.
 
-        With `refine` it becomes a better likeness in the background or, if false, stays as it is.
+        With further recordings, the voice is cloned again from all of its recordings. `refine=true` refines it in the
+        background; `refine=false` leaves it as it is.
         """
         upload = await read_upload(request)
         changes = Changes(upload.name(), upload.description(), upload.labels())
@@ -89,7 +90,7 @@ def router(
     @router.delete("/voices/{voice_id}")
     @router.delete("/v1/voices/{voice_id}")
     async def remove_voice(voice_id: str, request: Request) -> Done:
-        """Removes a cloned voice for good. Who is speaking with it is not interrupted."""
+        """Removes a cloned voice permanently. Requests that are using it are not interrupted."""
         await cloner.remove(voice_id, get_principal(request).key_id)
         await asyncio.to_thread(voice_settings.forget, voice_id)
         return Done()
@@ -99,14 +100,14 @@ def router(
 
 def _require_clips(upload: Upload) -> list[bytes]:
     if not upload.clips:
-        raise invalid_field("files", "send at least one recording")
+        raise invalid_field("files", "at least one recording is required")
     return upload.clips
 
 
 def _parse_details(upload: Upload) -> Details:
     name = upload.name()
     if name is None:
-        raise invalid_field("name", "a voice needs a name")
+        raise invalid_field("name", "a name is required")
     return Details(
         name=name,
         description=upload.description() or "",

@@ -23,13 +23,13 @@ class Detail(BaseModel):
 
 
 class ErrorShape(BaseModel):
-    """Every error but a 422."""
+    """The body of every error except a 422."""
 
     detail: Detail
 
 
 class Problem(BaseModel):
-    """What does not fit, and where."""
+    """What is wrong with the request, and in which field."""
 
     loc: list[str | int]
     msg: str
@@ -37,7 +37,7 @@ class Problem(BaseModel):
 
 
 class ProblemsShape(BaseModel):
-    """A 422."""
+    """The body of a 422."""
 
     detail: list[Problem]
 
@@ -105,5 +105,5 @@ class _CatchUnexpected:
                 raise
             request_id = scope["state"]["request_id"]
             log.exception("request %s, %s %s, failed", request_id, scope["method"], scope["path"])
-            message = f"Something went wrong. The server's log tells more about request {request_id}."
+            message = f"Internal error. The server log has the details of request {request_id}."
             await _envelope(500, "internal_error", message)(scope, receive, send)

@@ -1,4 +1,4 @@
-"""`GET /health` and `GET /readyz`: whether the service can speak."""
+"""`GET /health` and `GET /readyz`: whether the service is ready."""
 
 from typing import Any
 
@@ -23,13 +23,13 @@ def router(scheduler: Scheduler, voice_sync: VoiceSync | None) -> APIRouter:
     @router.head("/health", include_in_schema=False)
     @router.get("/health")
     async def health(response: Response) -> dict[str, Any]:
-        """200 `ready` once the engine is loaded; 503 with the reason before that, or when it could not be."""
+        """200 `ready` once the engine is loaded; 503 with the reason until then, or if it could not be loaded."""
         return check_engine(response)
 
     @router.head("/readyz", include_in_schema=False)
     @router.get("/readyz")
     async def ready(response: Response) -> dict[str, Any]:
-        """The same, and how far the mirror of the custom voices is behind, when there is one."""
+        """The same as `/health`, plus the lag of the custom voice mirror if one is configured."""
         # A mirror that lags never makes the service unready: it speaks and clones without it.
         lag = {"voice_mirror": describe_lag(voice_sync)} if voice_sync else {}
         return {**check_engine(response), **lag}

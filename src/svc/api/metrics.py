@@ -1,4 +1,4 @@
-"""`GET /metrics`: figures for Prometheus."""
+"""`GET /metrics`: metrics for Prometheus."""
 
 from fastapi import APIRouter
 from fastapi.responses import PlainTextResponse
@@ -14,7 +14,7 @@ def router(scheduler: Scheduler, custom_voices: CustomVoices, voice_sync: VoiceS
 
     @router.get("/metrics", response_class=PlainTextResponse)
     async def metrics() -> str:
-        """Figures in the text format of Prometheus. Needs a key, when there are keys."""
+        """Metrics in the Prometheus text format. Needs a key if keys are configured."""
         figures: dict[str, float | None] = {"streams": scheduler.streams, "custom_voices": len(custom_voices)}
         if voice_sync:
             figures |= {f"voice_mirror_{name}": value for name, value in describe_lag(voice_sync).items()}

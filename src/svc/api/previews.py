@@ -44,7 +44,7 @@ def router(pipeline: Pipeline, scheduler: Scheduler, voices: VoiceCatalogue, cac
 
     @router.get("/{voice_id}.mp3", response_class=Response)
     async def preview(voice_id: str, token: str = "") -> Response:
-        """A few words by the voice. Those of a built-in voice are made once and then kept."""
+        """A short sample of the voice. Samples of built-in voices are cached."""
         voice = voices.find(voice_id)
         if voice.custom:
             if not secrets.compare_digest(token.encode(), voice.custom.preview_token.encode()):

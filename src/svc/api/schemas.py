@@ -42,15 +42,17 @@ ModelName = Annotated[str | None, BeforeValidator(_keep_printable)]
 
 
 class VoiceSettingsBody(BaseModel):
-    """Sliders that shape the delivery. What is missing or null keeps the voice's own value."""
+    """Settings of the delivery. Missing or null fields keep the voice's own value."""
 
-    stability: Slider = Field(None, description="0 to 1. Lower is livelier, higher is calmer. Default 0.5.")
+    stability: Slider = Field(None, description="0 to 1. Lower is livelier, higher is more even. Default 0.5.")
     similarity_boost: Slider = Field(
         None, description="0 to 1. How much of its own timbre the voice keeps. Default 0.75."
     )
-    style: Slider = Field(None, description="0 to 1. Exaggerates the melody. Default 0.")
-    use_speaker_boost: bool | None = Field(None, description="Off softens the voice's own timbre. Default true.")
-    speed: Slider = Field(None, description="0.5 to 2. Default 1.")
+    style: Slider = Field(None, description="0 to 1. Exaggerates the intonation. Default 0.")
+    use_speaker_boost: bool | None = Field(
+        None, description="When false, the voice keeps less of its own timbre. Default true."
+    )
+    speed: Slider = Field(None, description="The speaking rate, 0.5 to 2. Default 1.")
 
     def apply_to(self, base: VoiceSettings) -> VoiceSettings:
         """The fields given here, and those of `base` for the rest."""
@@ -63,14 +65,18 @@ class SpeechBody(BaseModel):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"text": "Hello from your own machine."}]})
 
-    text: Text = Field(description='What to say. May hold <break time="1s"/> and <phoneme> tags.')
-    model_id: ModelName = Field(None, description="Accepted and echoed; one engine speaks every request.")
+    text: Text = Field(description='The text to speak. May contain <break time="1s"/> and <phoneme> tags.')
+    model_id: ModelName = Field(None, description="Accepted and echoed in `x-svc-model`; it selects nothing.")
     voice_settings: VoiceSettingsBody | None = None
     language_code: Text | None = Field(None, description="The language to read in, such as `en` or `pt-BR`.")
     language: Text | None = Field(None, description="The same as `language_code`.")
-    seed: int | float | None = Field(None, description="The same seed gives the same sound; another, another take.")
-    previous_text: Text | None = Field(None, description="What goes before the text: shapes how it begins.")
-    next_text: Text | None = Field(None, description="What follows the text: shapes how it ends.")
+    seed: int | float | None = Field(
+        None, description="The same seed gives the same audio; another seed varies the delivery."
+    )
+    previous_text: Text | None = Field(
+        None, description="The text before this one; affects the intonation at the start."
+    )
+    next_text: Text | None = Field(None, description="The text after this one; affects the intonation at the end.")
 
     @field_validator("text")
     @classmethod

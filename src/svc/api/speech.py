@@ -80,7 +80,7 @@ def router(
     async def create_speech(
         voice_id: str, body: SpeechBody, http: Request, output_format: str = formats.DEFAULT
     ) -> Response:
-        """Speaks a text and returns the whole clip."""
+        """Synthesizes a text and returns the whole clip."""
         audio = formats.find(output_format)
         request = parse_request(voice_id, body)
         part = await render(pipeline.render(request, audio), http)
@@ -90,7 +90,7 @@ def router(
     async def create_speech_with_timestamps(
         voice_id: str, body: SpeechBody, http: Request, output_format: str = formats.DEFAULT
     ) -> JSONResponse:
-        """Speaks a text and returns the whole clip with the times of its characters."""
+        """Synthesizes a text and returns JSON: the whole clip in base64, and the times of every character."""
         audio = formats.find(output_format)
         request = parse_request(voice_id, body)
         part = await render(pipeline.render(request, audio), http)
@@ -98,7 +98,7 @@ def router(
 
     @router.post("/{voice_id}/stream", responses=_AUDIO, response_class=StreamingResponse)
     async def stream_speech(voice_id: str, body: SpeechBody, output_format: str = formats.DEFAULT) -> StreamingResponse:
-        """Speaks a text and sends the audio as it is made."""
+        """Synthesizes a text and streams the audio."""
         audio = formats.find(output_format)
         request = parse_request(voice_id, body)
         parts = await start(pipeline.stream(request, audio))
@@ -109,7 +109,7 @@ def router(
     async def stream_speech_with_timestamps(
         voice_id: str, body: SpeechBody, output_format: str = formats.DEFAULT
     ) -> StreamingResponse:
-        """Speaks a text and sends, line by line, JSON with audio and the times of the characters in it."""
+        """Synthesizes a text and streams lines of JSON, each with audio in base64 and the times of its characters."""
         audio = formats.find(output_format)
         request = parse_request(voice_id, body)
         parts = await start(pipeline.stream(request, audio))

@@ -13,7 +13,7 @@ _SHORTEST, _DEFAULT, _LONGEST = 30, 300, 600
 
 class EphemeralTokenBody(BaseModel):
     ttl_seconds: int | None = Field(
-        None, description=f"How long the token lives: {_SHORTEST} to {_LONGEST} seconds, by default {_DEFAULT}."
+        None, description=f"How long the token is valid: {_SHORTEST} to {_LONGEST} seconds, by default {_DEFAULT}."
     )
 
     def clamp_seconds(self) -> int:
@@ -24,8 +24,8 @@ class EphemeralTokenBody(BaseModel):
 
 class EphemeralToken(BaseModel):
     token: str
-    expires_at: int = Field(description="Seconds since 1970.")
-    scope: str = Field(description="What the token is good for: `tts`.")
+    expires_at: int = Field(description="Unix time, in seconds.")
+    scope: str = Field(description="What the token allows: `tts`.")
 
 
 class SingleUseToken(BaseModel):
@@ -39,7 +39,7 @@ def router(tokens: Tokens) -> APIRouter:
     async def create_ephemeral_token(
         request: Request, response: Response, body: EphemeralTokenBody | None = None
     ) -> EphemeralToken:
-        """Makes a token that may speak and see the voices, for a browser. Needs a full API key."""
+        """Creates a token for a browser, which may synthesize speech and list voices. Needs a full API key."""
         seconds = (body or EphemeralTokenBody()).clamp_seconds()
         token, expires_at = await tokens.mint_ephemeral(get_principal(request), seconds)
         response.headers["cache-control"] = "no-store"
@@ -47,7 +47,7 @@ def router(tokens: Tokens) -> APIRouter:
 
     @router.post("/single-use-token/{token_type}")
     async def create_single_use_token(request: Request, response: Response, token_type: str) -> SingleUseToken:
-        """Makes a token that opens one realtime socket within 15 minutes. Needs a full API key."""
+        """Creates a token that opens one realtime socket within 15 minutes. Needs a full API key."""
         if token_type != Scope.TTS_WEBSOCKET:
             raise UnknownTokenType([Scope.TTS_WEBSOCKET])
         token = await tokens.mint_single_use(get_principal(request))

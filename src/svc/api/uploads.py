@@ -36,13 +36,13 @@ class Upload:
             return None
         name = " ".join(name.split())
         if not name or len(name) > MAX_NAME_LENGTH or not name.isprintable():
-            raise invalid_field("name", f"a name has 1 to {MAX_NAME_LENGTH} printable characters")
+            raise invalid_field("name", f"must have 1 to {MAX_NAME_LENGTH} printable characters")
         return name
 
     def description(self) -> str | None:
         description = self._text("description")
         if description is not None and len(description) > _LONGEST_DESCRIPTION:
-            raise invalid_field("description", f"a description has at most {_LONGEST_DESCRIPTION} characters")
+            raise invalid_field("description", f"must have at most {_LONGEST_DESCRIPTION} characters")
         return description
 
     def labels(self) -> dict[str, str] | None:
@@ -53,7 +53,7 @@ class Upload:
         if labels is None:
             return None
         if len(labels) > _MOST_LABELS:
-            raise invalid_field("labels", f"a voice has at most {_MOST_LABELS} labels")
+            raise invalid_field("labels", f"at most {_MOST_LABELS} labels are allowed")
         texts = {
             str(name)[:_LONGEST_LABEL]: (value if isinstance(value, str) else json.dumps(value))[:_LONGEST_LABEL]
             for name, value in labels.items()
@@ -67,7 +67,7 @@ class Upload:
             return None
         language = Language.parse(code)
         if language is None:
-            raise invalid_field("language", f"this server speaks {', '.join(Language)}")
+            raise invalid_field("language", f"unknown language; valid values: {', '.join(Language)}")
         return language
 
     def flag(self, name: str) -> bool | None:
@@ -80,7 +80,7 @@ class Upload:
         if value is None:
             return None
         if not isinstance(value, str):
-            raise invalid_field(name, "this must be a text")
+            raise invalid_field(name, "must be a string")
         return replace_lone_surrogates(value)
 
 
@@ -105,15 +105,15 @@ def _from_json(body: bytes) -> Upload:
     try:
         fields = json.loads(body or b"{}")
     except (ValueError, RecursionError):
-        raise RequestValidationError([{"loc": ("body",), "msg": "this is not JSON", "type": "json_invalid"}]) from None
+        raise RequestValidationError([{"loc": ("body",), "msg": "not JSON", "type": "json_invalid"}]) from None
     if not isinstance(fields, dict):
-        raise RequestValidationError([{"loc": ("body",), "msg": "this must be an object", "type": "dict_type"}])
+        raise RequestValidationError([{"loc": ("body",), "msg": "must be an object", "type": "dict_type"}])
     clips = []
     for name in _FILES:
         given = fields.pop(name, None) or []
         clips += [_decode_base64(name, each) for each in (given if isinstance(given, list) else [given])]
     if len(clips) > _MOST_FILES:
-        raise invalid_field("files", f"at most {_MOST_FILES} files")
+        raise invalid_field("files", f"at most {_MOST_FILES} files are allowed")
     return Upload(clips, fields)
 
 
@@ -124,7 +124,7 @@ def _decode_base64(field: str, text: object) -> bytes:
             return base64.b64decode(text.partition(",")[2] if text.startswith("data:") else text, validate=True)
         except (ValueError, binascii.Error):
             pass
-    raise invalid_field(field, "this must be a file in base64")
+    raise invalid_field(field, "must be a file in base64")
 
 
 def _parse_labels(text: str) -> dict[str, Any] | None:

@@ -1,4 +1,4 @@
-"""A voice as clients of the imitated API know it."""
+"""A voice, in the shape of the commercial API."""
 
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
@@ -13,7 +13,7 @@ from svc.voices.custom_voice import CustomVoice, ReferenceMeasurements
 
 
 class VoiceSettingsShape(BaseModel):
-    """The sliders of a voice."""
+    """The settings of a voice."""
 
     stability: float
     similarity_boost: float
@@ -32,7 +32,7 @@ class VerifiedLanguage(BaseModel):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CloningShape(ReferenceMeasurements):
-    """How a cloned voice was made: what was measured at the time, and what has become of it since."""
+    """How a cloned voice was made: the measurements of its recording, and its state since then."""
 
     similarity: float
     nearest_built_in_voice: str
@@ -63,7 +63,7 @@ class CloningShape(ReferenceMeasurements):
 
 
 class VoiceShape(BaseModel):
-    """A voice as clients of the imitated API know it."""
+    """A voice, in the shape of the commercial API."""
 
     voice_id: str
     name: str

@@ -1,4 +1,4 @@
-"""`GET /v1/voices`, `GET /v2/voices` and what is below them: the voices and their settings."""
+"""`GET /v1/voices`, `GET /v2/voices` and the paths below them: the voices and their settings."""
 
 import asyncio
 import base64
@@ -69,7 +69,7 @@ class VoiceQuery(BaseModel):
         return voices
 
     def cut_page(self, voices: list[VoiceShape]) -> VoicePage:
-        """The page that the token names; without a token, or with one that we did not make, the first."""
+        """The page that the token names; the first page without a token, or with an invalid one."""
         start = _decode_token(self.next_page_token)
         end = start + min(max(self.page_size, 1), _MAX_PAGE_SIZE)
         more = end < len(voices)
@@ -95,28 +95,28 @@ def router(voices: VoiceCatalogue, settings: VoiceSettingsStore, refinement_queu
 
     @router.get("/v2/voices")
     async def search_voices(request: Request, query: Annotated[VoiceQuery, Query()]) -> VoicePage:
-        """Voices, filtered, sorted and in pages."""
+        """Voices, with filters, sorting and paging."""
         found = [shape for voice in voices if query.matches(shape := describe(voice, request))]
         return query.cut_page(query.sort_voices(found))
 
     @router.get("/v1/voices/settings/default")
     async def default_settings() -> VoiceSettingsShape:
-        """The settings with which a voice sounds just as it is."""
+        """The default settings, which leave a voice unchanged."""
         return VoiceSettingsShape(**asdict(VoiceSettings()))
 
     @router.get("/v1/voices/{voice_id}")
     async def get_voice(voice_id: str, request: Request, with_settings: bool = True) -> VoiceShape:
-        """One voice; an unknown id is the default voice, as when speaking."""
+        """One voice. For an unknown id it is the default voice, as for speech."""
         return describe(voices.resolve(voice_id), request, with_settings)
 
     @router.get("/v1/voices/{voice_id}/settings")
     async def voice_settings(voice_id: str) -> VoiceSettingsShape:
-        """The settings of one voice, used where a request brings none."""
+        """The settings of one voice, used for requests that send none."""
         return VoiceSettingsShape(**asdict(settings.get(voices.resolve(voice_id).voice_id)))
 
     @router.post("/v1/voices/{voice_id}/settings/edit", dependencies=[Depends(require_json)])
     async def edit_voice_settings(voice_id: str, body: VoiceSettingsBody) -> Done:
-        """Changes the settings of one voice; what is missing stays as it is."""
+        """Changes the settings of one voice. Missing fields stay as they are."""
         voice = voices.find(voice_id)
         changed = body.apply_to(settings.get(voice.voice_id)).clamp()
         await asyncio.to_thread(settings.set, voice.voice_id, changed)

@@ -1,4 +1,4 @@
-"""`svc bench`: how fast this machine speaks."""
+"""`svc bench`: measures how fast this machine synthesizes speech."""
 
 import json
 import resource
@@ -26,10 +26,10 @@ _TEXTS = {"sentence": _SENTENCE, "paragraph": _PARAGRAPH, "five paragraphs": " "
 
 
 def bench(
-    runs: Annotated[int, typer.Option(help="How often each text is spoken; the median counts.", min=1)] = 3,
-    output: Annotated[Path | None, typer.Option("--json", help="Also write the figures to this file.")] = None,
+    runs: Annotated[int, typer.Option(help="How often each text is synthesized; the median is reported.", min=1)] = 3,
+    output: Annotated[Path | None, typer.Option("--json", help="Also write the results to this file.")] = None,
 ) -> None:
-    """Measure the engine's speed: seconds of work for a second of speech, and the time to the first sound."""
+    """Measure the engine: the real-time factor (seconds of work per second of speech) and the time to first audio."""
     settings = Settings()
     voice = create_voices(settings).default
     pipeline = create_pipeline(settings)
@@ -45,7 +45,7 @@ def bench(
     figures |= {"texts": rows, "resident_megabytes": _resident_megabytes()}
 
     title = f"{settings.engine}, {settings.device}, {settings.threads} threads, median of {runs}"
-    table = Table("text", "speech", "real-time factor", "first sound", title=title)
+    table = Table("text", "speech", "real-time factor", "first audio", title=title)
     for name, row in rows.items():
         table.add_row(
             name, f"{row['speech']:.1f} s", f"{row['real_time_factor']:.3f}", f"{row['first_sound'] * 1000:.0f} ms"

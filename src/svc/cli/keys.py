@@ -18,7 +18,7 @@ from svc.auth.keys import Scope, StoredKey
 from svc.errors import KeysUnavailable, NotSupported
 from svc.settings import Settings
 
-if TYPE_CHECKING:  # SQLAlchemy takes its time to load: whoever has no table need not wait for it
+if TYPE_CHECKING:  # SQLAlchemy is slow to import, and only needed with a table
     from svc.auth.table import KeysTable
 
 T = TypeVar("T")
@@ -31,31 +31,32 @@ _LONGEST_NAME = 100
 
 @app.command()
 def create(
-    name: Annotated[str, typer.Option(help="Whose key it is, or what for.")],
-    expires: Annotated[str, typer.Option(help="When it ends: 30m, 12h, 30d or 52w from now. Without it, never.")] = "",
+    name: Annotated[str, typer.Option(help="Whose key it is, or what it is for.")],
+    expires: Annotated[str, typer.Option(help="When it expires: 30m, 12h, 30d or 52w from now. Default: never.")] = "",
     scope: Annotated[
-        Literal["full", "tts"], typer.Option(help="What it may do: everything, or only speak and see the voices.")
+        Literal["full", "tts"],
+        typer.Option(help="What it may do: everything, or only synthesize speech and list voices."),
     ] = "full",
 ) -> None:
-    """Create a key. It is shown once: only its hash is kept."""
+    """Create a key. It is shown once; only its hash is stored."""
     now = time.time()
     expires_at = int(now) + _parse_duration(expires) if expires else None
     if not name.strip() or len(name) > _LONGEST_NAME or not name.isprintable():
-        raise typer.BadParameter(f"A name has 1 to {_LONGEST_NAME} printable characters.")
+        raise typer.BadParameter(f"The name must have 1 to {_LONGEST_NAME} printable characters.")
     credential, key = _with_table(
         lambda table: table.create(now, name=name.strip(), scopes=[Scope(scope)], expires_at=expires_at)
     )
-    # The key alone goes to standard output, so that a script can take it from there.
+    # Only the key goes to standard output, for scripts.
     Console(stderr=True).print(
-        f"Key [bold]{key.id}[/] for {escape(key.name)}, {_describe_expiry(key)}. Keep it now: it is not shown again.",
+        f"Key [bold]{key.id}[/] for {escape(key.name)}, {_describe_expiry(key)}. Save it now: it is not shown again.",
         highlight=False,
     )
     typer.echo(credential)
 
 
 @app.command("list")
-def list_keys(as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False) -> None:
-    """List the keys: what they are called and how they are doing, never the keys themselves."""
+def list_keys(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
+    """List the keys with their names and states. The keys themselves are not stored."""
     now = time.time()
     keys = _with_table(lambda table: table.list_keys())
     if as_json:
@@ -79,7 +80,7 @@ def list_keys(as_json: Annotated[bool, typer.Option("--json", help="For programs
 
 @app.command()
 def revoke(
-    which: Annotated[str, typer.Argument(metavar="PREFIX|ID", help="The key's id, or its beginning as listed.")],
+    which: Annotated[str, typer.Argument(metavar="PREFIX|ID", help="The key, its id, or its prefix as listed.")],
 ) -> None:
     """Revoke a key and the tokens made with it."""
 
@@ -87,7 +88,7 @@ def revoke(
         wanted = which.rstrip(".…")
         found = [key for key in await table.list_keys() if wanted == key.id or wanted.startswith(key.prefix)]
         if len(found) != 1:
-            raise typer.BadParameter("No key, or more than one, is called that. `svc keys list` shows their ids.")
+            raise typer.BadParameter("No key matches, or more than one does. `svc keys list` shows the ids.")
         await table.revoke(found[0].id, time.time())
         return found[0]
 
@@ -99,11 +100,11 @@ def _with_table(work: "Callable[[KeysTable], Awaitable[T]]") -> T:
     async def run() -> T:
         table = create_keys_table(Settings())
         if table is None:
-            raise NotSupported("There is no keys table: set SVC_API_KEYS_TABLE, such as sqlite:///keys.db.")
+            raise NotSupported("No keys table is configured. Set SVC_API_KEYS_TABLE, for example to sqlite:///keys.db.")
         try:
             return await work(table)
         except KeysUnavailable as error:
-            raise ConnectionError(f"The keys table does not answer: {error.reason}") from error
+            raise ConnectionError(f"The keys table is unavailable: {error.reason}") from error
         finally:
             await table.close()
 
@@ -113,7 +114,7 @@ def _with_table(work: "Callable[[KeysTable], Awaitable[T]]") -> T:
 def _parse_duration(duration: str) -> int:
     match = re.fullmatch(r"([1-9][0-9]{0,5})([mhdw])", duration.strip().lower())
     if match is None:
-        raise typer.BadParameter("A duration is a number and a unit: 30m, 12h, 30d or 52w.")
+        raise typer.BadParameter("Give a duration as a number and a unit: 30m, 12h, 30d or 52w.")
     return int(match[1]) * _UNIT_SECONDS[match[2]]
 
 

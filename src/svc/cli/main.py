@@ -33,7 +33,7 @@ def svc(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
-    """Text to speech on your own machine."""
+    """Self-hosted text-to-speech."""
 
 
 def main() -> None:
@@ -46,7 +46,8 @@ def main() -> None:
         _fail(str(error))
     except ValidationError as error:
         for each in error.errors():
-            _fail(f"SVC_{'_'.join(map(str, each['loc'])).upper()}: {each['msg']}")
+            problem = each["msg"].removeprefix("Value error, ")
+            _fail(f"SVC_{'_'.join(map(str, each['loc'])).upper()}: {problem}")
     except KeyboardInterrupt:
         sys.exit(130)
 

@@ -1,4 +1,4 @@
-"""`svc say`: speaks a text into a file or through the loudspeaker."""
+"""`svc say`: synthesizes a text and writes or plays the audio."""
 
 import shutil
 import subprocess
@@ -42,16 +42,25 @@ _PLAYERS = (
 
 
 def say(
-    text: Annotated[str | None, typer.Argument(help="The text; - or nothing reads standard input.")] = None,
+    text: Annotated[str | None, typer.Argument(help="The text to speak; - or no text reads standard input.")] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="The file to write; - is standard output. Without it, plays.")
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="The file to write; - is standard output. Without it, the audio is played."
+        ),
     ] = None,
-    file: Annotated[Path | None, typer.Option("--file", "-f", help="A text file to read aloud.")] = None,
-    voice: Annotated[str, typer.Option("--voice", "-v", help="A voice's name or id; `svc voices` lists them.")] = "",
-    language: Annotated[str, typer.Option("--language", "-l", help="The language, such as en, es or pt-BR.")] = "",
-    speed: Annotated[float, typer.Option("--speed", "-s", help="From 0.5 to 2.")] = 1.0,
-    output_format: Annotated[str, typer.Option("--format", help="Such as mp3_44100_128, wav_24000, pcm_16000.")] = "",
-    seed: Annotated[int | None, typer.Option(help="Varies the delivery; the same number, the same audio.")] = None,
+    file: Annotated[Path | None, typer.Option("--file", "-f", help="A text file to speak.")] = None,
+    voice: Annotated[
+        str, typer.Option("--voice", "-v", help="The name or id of a voice; `svc voices` lists them.")
+    ] = "",
+    language: Annotated[
+        str, typer.Option("--language", "-l", help="The language of the text, such as en, es or pt-BR.")
+    ] = "",
+    speed: Annotated[float, typer.Option("--speed", "-s", help="The speaking rate, from 0.5 to 2.")] = 1.0,
+    output_format: Annotated[
+        str, typer.Option("--format", help="The output format, such as mp3_44100_128, wav_24000 or pcm_16000.")
+    ] = "",
+    seed: Annotated[int | None, typer.Option(help="Varies the delivery; the same seed gives the same audio.")] = None,
 ) -> None:
     """Speak a text."""
     settings = Settings()
@@ -78,10 +87,10 @@ def _read_text(text: str | None, file: Path | None, limit: int) -> str:
         text = file.read_text(encoding="utf-8", errors="replace")
     elif text is None or text == "-":
         if sys.stdin.isatty():
-            raise typer.BadParameter("Nothing to say: give a text, --file, or standard input.")
+            raise typer.BadParameter("No text: give a text, --file, or standard input.")
         text = sys.stdin.read()
     if not text.strip():
-        raise typer.BadParameter("Nothing to say: the text is blank.")
+        raise typer.BadParameter("The text is blank.")
     if len(text) > limit:
         raise TextTooLong(len(text), limit)
     return text
@@ -92,7 +101,7 @@ def _parse_language(code: str) -> Language | None:
         return None
     language = Language.parse(code)
     if language is None:
-        raise typer.BadParameter(f"No such language: {code}. There are {', '.join(Language)}.")
+        raise typer.BadParameter(f"Unknown language {code}. Valid values: {', '.join(Language)}.")
     return language
 
 
@@ -107,17 +116,19 @@ def _choose_format(name: str, output: Path | None) -> OutputFormat:
         return formats.find(_FORMATS[output.suffix.lower()])
     except KeyError:
         known = ", ".join(_FORMATS)
-        raise typer.BadParameter(f"What format is {output.name}? Use one of {known}, or --format.") from None
+        raise typer.BadParameter(
+            f"Cannot tell the format from the file name {output.name}. Use --format, or one of {known}."
+        ) from None
 
 
 def _render(pipeline: Pipeline, request: SynthesisRequest, audio_format: OutputFormat) -> bytes:
-    """The whole clip, with a spinner while the engine loads and a bar for texts that take a while."""
+    """Renders the whole clip, with a spinner while the engine loads and a progress bar for long texts."""
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("loading", total=None)
         pipeline.load()
-        # How long the speech will be is only known at its end: English takes about 15 characters a second.
-        progress.update(task, description="speaking", total=len(request.text) / 15 / request.settings.speed)
+        # The length of the speech is only known at its end. Estimate: English has about 15 characters per second.
+        progress.update(task, description="synthesizing", total=len(request.text) / 15 / request.settings.speed)
         *_, whole = pipeline.render(
             request,
             audio_format,
@@ -129,7 +140,7 @@ def _render(pipeline: Pipeline, request: SynthesisRequest, audio_format: OutputF
 def _play(audio: bytes) -> None:
     player = next((player for player in _PLAYERS if shutil.which(player[0])), None)
     if player is None:
-        raise typer.BadParameter("No player found (ffplay, afplay, paplay, aplay, play): use -o FILE.")
+        raise typer.BadParameter("No audio player found (ffplay, afplay, paplay, aplay, play). Use -o FILE.")
     with tempfile.NamedTemporaryFile(suffix=".wav") as clip:
         clip.write(audio)
         clip.flush()

@@ -13,7 +13,7 @@ from svc.settings import Settings
 
 def serve(
     host: Annotated[str | None, typer.Option(help="The address to listen on (SVC_HOST).")] = None,
-    port: Annotated[int | None, typer.Option(help="The port; 0 takes a free one (SVC_PORT).")] = None,
+    port: Annotated[int | None, typer.Option(help="The port to listen on; 0 picks a free port (SVC_PORT).")] = None,
 ) -> None:
     """Run the service."""
     given = {"host": host, "port": port}
@@ -29,5 +29,5 @@ def _open_socket(host: str, port: int) -> socket.socket:
         return socket.create_server((host, port), family=family, backlog=2048)
     except OSError as error:
         raise OSError(
-            f"Cannot listen on {host}:{port}: {error.strerror or error}. Choose another with --port."
+            f"Cannot listen on {host}:{port}: {error.strerror or error}. Choose another port with --port."
         ) from error

@@ -36,7 +36,7 @@ app = typer.Typer(invoke_without_command=True, help="List the voices; add, remov
 _KEY_ID = "command-line"
 
 Wanted = Annotated[str, typer.Option("--language", "-l", help="Only voices of this language.")]
-AsJson = Annotated[bool, typer.Option("--json", help="For programs.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 VoiceId = Annotated[str, typer.Argument(metavar="VOICE_ID", help="The id of a custom voice, as listed.")]
 
 
@@ -74,21 +74,23 @@ def list_voices(language: Wanted = "", as_json: AsJson = False) -> None:
 
 @app.command()
 def add(
-    name: Annotated[str, typer.Argument(help="What the voice is called.")],
+    name: Annotated[str, typer.Argument(help="The name of the voice.")],
     clips: Annotated[list[Path], typer.Argument(help="Recordings of the person: 10 to 20 seconds of clean speech.")],
-    description: Annotated[str, typer.Option(help="A few words about the voice.")] = "",
-    language: Annotated[str, typer.Option("--language", "-l", help="What the person speaks.")] = "en",
-    label: Annotated[list[str] | None, typer.Option(help="Such as accent=irish; may be given several times.")] = None,
-    consent: Annotated[bool, typer.Option("--consent", help="The person agrees that their voice is cloned.")] = False,
+    description: Annotated[str, typer.Option(help="A short description of the voice.")] = "",
+    language: Annotated[str, typer.Option("--language", "-l", help="The language that the person speaks.")] = "en",
+    label: Annotated[list[str] | None, typer.Option(help="A label such as accent=irish; repeatable.")] = None,
+    consent: Annotated[bool, typer.Option("--consent", help="The person has consented to the cloning.")] = False,
     refine: Annotated[
         bool | None,
-        typer.Option(help="Let the server make it a better likeness, once it runs. [default: SVC_REFINE_VOICES]"),
+        typer.Option(
+            help="Refine the voice in the background, on the next running server. [default: SVC_REFINE_VOICES]"
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Clone a voice from recordings. Prints its id to standard output and what was measured to standard error."""
+    """Clone a voice from recordings. Prints its id to standard output and the measurements to standard error."""
     if not name.strip() or len(name) > 100 or not name.isprintable():
-        raise typer.BadParameter("A name has 1 to 100 printable characters.")
+        raise typer.BadParameter("The name must have 1 to 100 printable characters.")
     details = Details(
         name=name.strip(),
         description=description,
@@ -104,20 +106,20 @@ def add(
         return
     console, report = Console(stderr=True, highlight=False), voice.report
     console.print(
-        f"{report.measured.used_seconds:.0f} s of speech, {report.measured.snr_db:.0f} dB above the noise. "
-        f"Likeness {report.similarity:.2f}; the nearest built-in voice, {report.nearest}, "
-        f"reaches {report.nearest_similarity:.2f}."
+        f"{report.measured.used_seconds:.0f} s of speech, signal-to-noise ratio {report.measured.snr_db:.0f} dB. "
+        f"Similarity to the recording: {report.similarity:.2f}; "
+        f"the most similar built-in voice, {report.nearest}: {report.nearest_similarity:.2f}."
     )
     for warning in report.warnings:
         console.print(f"[yellow]{escape(warning)}[/]")
     if refinement_queue.progress(voice) is not None:
-        console.print("The server refines it in the background, as soon as one runs.")
+        console.print("The voice will be refined in the background, as soon as a server runs.")
     typer.echo(voice.voice_id)
 
 
 @app.command()
 def remove(voice_id: VoiceId) -> None:
-    """Remove a custom voice for good. A running server notices within seconds."""
+    """Remove a custom voice permanently. A running server notices within seconds."""
     _require_custom(voice_id)
     _open_store().remove(voice_id)
 
@@ -127,10 +129,10 @@ def export_voice(
     voice_id: VoiceId,
     output: Annotated[Path, typer.Option("--output", "-o", help="The file to write, such as anna.svcvoice.")],
     without_reference: Annotated[
-        bool, typer.Option("--without-reference", help="Leave out the speech that the voice was made from.")
+        bool, typer.Option("--without-reference", help="Leave out the speech that the voice was cloned from.")
     ] = False,
 ) -> None:
-    """Write a custom voice to one file."""
+    """Export a custom voice to one file."""
     _require_custom(voice_id)
     store = _open_store()
     try:
@@ -144,17 +146,17 @@ def export_voice(
 
 
 @app.command("import")
-def import_voice(file: Annotated[Path, typer.Argument(help="What `svc voices export` wrote.")]) -> None:
-    """Add a custom voice from a file. Prints its id, which stays the same unless that voice was removed here before."""
+def import_voice(file: Annotated[Path, typer.Argument(help="A file made by `svc voices export`.")]) -> None:
+    """Import a custom voice from a file. Prints its id: the same as before, unless that voice was removed here."""
     settings, store = Settings(), _open_store()
     try:
         voice, reference = unpack_archive(file.read_bytes())
     except DamagedVoice as problem:
         raise typer.BadParameter(f"{file}: {problem}.") from problem
     if voice.voice_id in store.signatures():
-        raise typer.BadParameter(f"The voice {voice.voice_id} is here already.")
+        raise typer.BadParameter(f"The voice {voice.voice_id} already exists.")
     if store.is_removed(voice.voice_id):
-        Console(stderr=True).print("A voice that was removed does not come back: it gets a new id.")
+        Console(stderr=True).print("This voice was removed before, and removed ids are not reused: it gets a new id.")
         voice = replace(voice, voice_id=new_id())
     store.add(voice, reference, limit=settings.max_custom_voices)
     typer.echo(voice.voice_id)
@@ -199,12 +201,12 @@ def _require_custom(voice_id: str) -> None:
 def _parse_language(code: str) -> Language:
     language = Language.parse(code)
     if language is None:
-        raise typer.BadParameter(f"No such language: {code}. There are {', '.join(Language)}.")
+        raise typer.BadParameter(f"Unknown language {code}. Valid values: {', '.join(Language)}.")
     return language
 
 
 def _parse_label(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not name or not equals:
-        raise typer.BadParameter(f"A label is a name and a value, such as accent=irish, not {text}.")
+        raise typer.BadParameter(f"Invalid label {text}. Give a name and a value, such as accent=irish.")
     return name, value

@@ -66,9 +66,9 @@ def decode(raw: str | bytes) -> Mapping[str, Any]:
     try:
         message = json.loads(raw)
     except (ValueError, RecursionError) as error:
-        raise InvalidMessage("it is not JSON") from error
+        raise InvalidMessage("not JSON") from error
     if not isinstance(message, dict):
-        raise InvalidMessage("it is not a JSON object")
+        raise InvalidMessage("not a JSON object")
     return message
 
 

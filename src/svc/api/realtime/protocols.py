@@ -33,7 +33,7 @@ class StreamInput(Session):
         if message.text:
             self._context.write(message.text, self._parameters.auto_mode and ends_sentence(message.text))
         elif message.text is None and not first and not message.flush:
-            raise InvalidMessage('it has no "text"')
+            raise InvalidMessage('"text" is missing')
         if message.flush:
             self._context.flush()
         if message.text == "":
@@ -58,7 +58,7 @@ class MultiStreamInput(Session):
             self._close_when_done(SocketClose(1000))
             return
         if message.text is None and not (message.flush or message.close_context):
-            raise InvalidMessage('it has none of "text", "flush", "close_context" and "close_socket"')
+            raise InvalidMessage('one of "text", "flush", "close_context" or "close_socket" is required')
         context_id = message.context_id or _DEFAULT_ID
         context = self._contexts.get(context_id)
         if context is None and message.text:

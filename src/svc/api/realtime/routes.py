@@ -12,7 +12,7 @@ from svc.api.realtime.protocols import MultiStreamInput, StreamInput
 from svc.api.realtime.session import Session, SessionDependencies, SocketClose, StreamParameters, close
 from svc.api.schemas import parse_number
 from svc.audio import formats
-from svc.errors import ForeignPage, SvcError
+from svc.errors import OriginNotAllowed, SvcError
 from svc.text.language import Language
 from svc.voices.catalogue import Voice, VoiceCatalogue
 
@@ -29,7 +29,7 @@ def router(
         connections.require_capacity()
         dependencies.scheduler.require_ready()
         if not origins.allow(socket.headers.get("origin")):
-            raise ForeignPage
+            raise OriginNotAllowed
 
     async def serve(kind: type[Session], socket: WebSocket, voice_id: str) -> None:
         try:

@@ -109,7 +109,7 @@ class Session(ABC):
 
     def drain(self) -> None:
         """Ends the session at shutdown: what was flushed is spoken, the rest is dropped."""
-        self._close_when_done(SocketClose(1012, "The server is restarting. What was flushed has been spoken."))
+        self._close_when_done(SocketClose(1012, "The server is restarting. All flushed text has been synthesized."))
 
     @abstractmethod
     async def _handle(self, message: Message) -> None:
