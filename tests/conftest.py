@@ -1,7 +1,8 @@
-"""What many tests share: the service on the fake engine, the real engine, and an ear."""
+"""Shared fixtures: the service on the fake engine, the real engine, and Whisper to transcribe its speech."""
 
 import os
 import re
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -16,6 +17,7 @@ from fastapi.testclient import TestClient
 
 import svc.app
 from svc.app import create_app, create_engine, create_voices
+from svc.cloning.speaker_encoder import OnnxSpeakerEncoder
 from svc.cloning.trial import LoadSpeakerEncoder
 from svc.engine.fake import FakeEngine
 from svc.engine.protocol import Samples
@@ -24,7 +26,8 @@ from svc.synthesis.pipeline import Pipeline
 from svc.synthesis.request import SynthesisRequest
 from svc.text.g2p import Phonemizer
 from svc.voices.catalogue import VoiceCatalogue
-from tests.audio.recordings import encoded
+from tests.audio.recordings import encode_recording
+from tests.cloning.fakes import load_fake_encoder
 
 if TYPE_CHECKING:
     from faster_whisper import WhisperModel
@@ -36,12 +39,33 @@ STORY = (
 )
 
 
+# Tests in these folders, or with these fixtures, need real parts: models, a browser, databases, client packages.
+_REAL_FOLDERS = frozenset({"browser", "clients", "deploy"})
+_REAL_FIXTURES = frozenset({"pipeline", "whisper", "postgres", "postgres_url", "encoder", "surroundings"})
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks tests that need real parts as `real`, so that `make check` leaves them out."""
+    for item in items:
+        folder = item.path.relative_to(Path(__file__).parent).parts[0]
+        fixtures = getattr(item, "fixturenames", ())
+        if folder in _REAL_FOLDERS or not _REAL_FIXTURES.isdisjoint(fixtures) or "postgresql" in item.name:
+            item.add_marker(pytest.mark.real)
+
+
 @pytest.fixture(scope="session", autouse=True)
-def _share_one_encoder() -> Iterator[None]:
-    """Every service loads its ear when it starts; here they share one."""
+def _share_one_encoder(pytestconfig: pytest.Config) -> Iterator[None]:
+    """Every service loads a speaker encoder when it starts: here they share one, which in `make check` is a fake."""
+    load = load_fake_encoder if pytestconfig.getoption("-m") == "not real" else svc.app.load_speaker_encoder
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(svc.app, "load_speaker_encoder", cache(svc.app.load_speaker_encoder))
+        patch.setattr(svc.app, "load_speaker_encoder", cache(load))
         yield
+
+
+@pytest.fixture(scope="session")
+def encoder() -> OnnxSpeakerEncoder:
+    """The real speaker encoder."""
+    return OnnxSpeakerEncoder.load()
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -69,34 +93,36 @@ def phonemizer() -> Phonemizer:
 @pytest.fixture(scope="session")
 def client(phonemizer: Phonemizer) -> Iterator[TestClient]:
     """The service with the fake engine, ready to speak."""
-    with ready(Settings(), Pipeline(FakeEngine(), phonemizer)) as client:
+    with serve_ready(Settings(), Pipeline(FakeEngine(), phonemizer)) as client:
         yield client
 
 
 @contextmanager
-def ready(settings: Settings, speech: Pipeline, encoder: LoadSpeakerEncoder | None = None) -> Iterator[TestClient]:
+def serve_ready(
+    settings: Settings, pipeline: Pipeline, encoder: LoadSpeakerEncoder | None = None
+) -> Iterator[TestClient]:
     """A client of a service that has loaded its engine."""
-    with TestClient(create_app(settings, speech, encoder=encoder)) as client:
+    with TestClient(create_app(settings, pipeline, encoder=encoder)) as client:
         while client.get("/health").status_code != 200:
-            pass
+            time.sleep(0.01)
         yield client
 
 
 @pytest.fixture(scope="session")
-def speech(phonemizer: Phonemizer) -> Pipeline:
+def pipeline(phonemizer: Phonemizer) -> Pipeline:
     """The real thing: Kokoro behind the whole pipeline."""
-    speech = Pipeline(create_engine(Settings()), phonemizer)
-    speech.load()
-    return speech
+    pipeline = Pipeline(create_engine(Settings()), phonemizer)
+    pipeline.load()
+    return pipeline
 
 
 @pytest.fixture(scope="session")
-def say(speech: Pipeline, voices: VoiceCatalogue) -> Callable[..., Samples]:
+def say(pipeline: Pipeline, voices: VoiceCatalogue) -> Callable[..., Samples]:
     """Speaks a text with the real engine: `say("Hello.", voice="af_heart", **fields of SpeechRequest)`."""
 
     def say(text: str, voice: str = "af_heart", **fields: object) -> Samples:
         request = SynthesisRequest(text, voices.find(voice), **fields)  # type: ignore[arg-type]
-        return np.concatenate([chunk.samples for chunk in speech.synthesize(request)])
+        return np.concatenate([chunk.samples for chunk in pipeline.synthesize(request)])
 
     return say
 
@@ -116,27 +142,27 @@ def whisper(tmp_path_factory: pytest.TempPathFactory) -> "WhisperModel":
 
 
 @pytest.fixture(scope="session")
-def hear(whisper: "WhisperModel") -> Callable[..., str]:
+def transcribe(whisper: "WhisperModel") -> Callable[..., str]:
     """Whisper's transcript of 24 kHz samples, in lower case without marks."""
 
-    def hear(samples: Samples, language: str = "en") -> str:
+    def transcribe(samples: Samples, language: str = "en") -> str:
         segments, _ = whisper.transcribe(soxr.resample(samples, 24_000, 16_000), language=language, beam_size=5)
         return _plain("".join(segment.text for segment in segments))
 
-    return hear
+    return transcribe
 
 
 @pytest.fixture(scope="session")
-def hear_words(whisper: "WhisperModel") -> Callable[[Samples], list[tuple[str, float]]]:
+def transcribe_words(whisper: "WhisperModel") -> Callable[[Samples], list[tuple[str, float]]]:
     """The same of English word by word, each with the second at which it begins."""
 
-    def hear_words(samples: Samples) -> list[tuple[str, float]]:
+    def transcribe_words(samples: Samples) -> list[tuple[str, float]]:
         segments, _ = whisper.transcribe(
             soxr.resample(samples, 24_000, 16_000), language="en", beam_size=5, word_timestamps=True
         )
         return [(_plain(word.word), word.start) for segment in segments for word in segment.words or ()]
 
-    return hear_words
+    return transcribe_words
 
 
 def _plain(text: str) -> str:
@@ -159,4 +185,4 @@ def spoken(say: Callable[..., Samples]) -> Samples:
 @pytest.fixture(scope="session")
 def wav(spoken: Samples) -> bytes:
     """The same as a file."""
-    return encoded(spoken, "wav 44.1 kHz")
+    return encode_recording(spoken, "wav 44.1 kHz")

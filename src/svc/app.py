@@ -1,4 +1,4 @@
-"""The service, put together: the only place where the parts meet."""
+"""Creates the parts of the service from the settings and wires them together; nothing else does."""
 
 import time
 from collections.abc import AsyncIterator, Callable
@@ -48,18 +48,18 @@ from svc.voices.catalogue import VoiceCatalogue
 from svc.voices.custom_voices import CustomVoices
 from svc.voices.settings import VoiceSettingsStore
 from svc.voices.store import VoiceStore
+from svc.voices.sync import VoiceSync, open_object_store
 from svc.web.docs_site import DocsSite, find_docs_folder
 
-if TYPE_CHECKING:  # these take their time to load: whoever has no table and no mirror need not wait for them
+if TYPE_CHECKING:  # SQLAlchemy takes half a second to load, and only a keys table needs it
     from svc.auth.table import KeysTable
-    from svc.voices.sync import VoiceSync
 
 
 def create_engine(settings: Settings) -> Engine:
     if settings.engine == "fake":
         return FakeEngine()
-    speaking = KokoroEngine if settings.engine == "kokoro" else TurboEngine
-    return speaking(
+    engine_class = KokoroEngine if settings.engine == "kokoro" else TurboEngine
+    return engine_class(
         lambda: weights.load(settings.model_dir, settings.model_hub, settings.cache_dir),
         settings.threads,
         settings.device,
@@ -67,7 +67,7 @@ def create_engine(settings: Settings) -> Engine:
 
 
 def create_voices(settings: Settings) -> VoiceCatalogue:
-    """The catalogue, with the voices that came with the model and those that were cloned."""
+    """The catalogue of built-in and custom voices."""
     voices = VoiceCatalogue(load_built_in_voices(), settings.default_voice, settings.strict_voices)
     create_custom_voices(settings, voices).refresh()
     return voices
@@ -78,11 +78,9 @@ def create_custom_voices(settings: Settings, voices: VoiceCatalogue) -> CustomVo
     return CustomVoices(store, voices)
 
 
-def create_voice_sync(settings: Settings, custom_voices: CustomVoices) -> "VoiceSync | None":
+def create_voice_sync(settings: Settings, custom_voices: CustomVoices) -> VoiceSync | None:
     if settings.voice_mirror is None:
         return None
-    from svc.voices.sync import VoiceSync, open_object_store
-
     object_store = open_object_store(settings.voice_mirror)
     return VoiceSync(object_store, custom_voices.store, custom_voices.refresh, settings.voice_mirror_seconds)
 
@@ -132,7 +130,7 @@ def create_app(
     clock: Callable[[], float] = time.time,
     encoder: LoadSpeakerEncoder | None = None,
 ) -> FastAPI:
-    """The web application; `pipeline`, `clock` and `ear` stand in for the real ones."""
+    """The web application; tests pass in another `pipeline`, `clock` or `encoder`."""
     pipeline = pipeline or create_pipeline(settings)
     scheduler = Scheduler(pipeline.load, settings.max_streams)
     table = create_keys_table(settings)
@@ -146,15 +144,15 @@ def create_app(
         note_use=housekeeping.note_use,
     )
 
-    sockets = Connections(settings.max_sockets)
+    connections = Connections(settings.max_sockets)
     voices = VoiceCatalogue(load_built_in_voices(), settings.default_voice, settings.strict_voices)
     voice_settings = VoiceSettingsStore(settings.data_dir)
     custom_voices = create_custom_voices(settings, voices)
     custom_voices.load()
-    mirror = create_voice_sync(settings, custom_voices)
+    voice_sync = create_voice_sync(settings, custom_voices)
     trial = TrialSynthesis(encoder or load_speaker_encoder, pipeline, scheduler, voices)
     refinement_queue = create_refinement_queue(settings)
-    studio = create_cloner(settings, trial, voices, custom_voices, refinement_queue)
+    cloner = create_cloner(settings, trial, voices, custom_voices, refinement_queue)
     refinement_worker = RefinementWorker(refinement_queue, trial, custom_voices)
 
     @asynccontextmanager
@@ -166,11 +164,11 @@ def create_app(
             housekeeping.running(),
             custom_voices.running(),
             refinement_worker.running(),
-            mirror.running() if mirror else nullcontext(),
+            voice_sync.running() if voice_sync else nullcontext(),
         ):
             yield
         await trial.close()
-        await sockets.close(settings.shutdown_seconds)
+        await connections.close(settings.shutdown_seconds)
         await scheduler.close()
 
     app = FastAPI(
@@ -182,14 +180,14 @@ def create_app(
         docs_url=None,  # `pages` serves them, with nothing from other servers
         redoc_url=None,
     )
-    app.include_router(health.router(scheduler, mirror))
-    app.include_router(metrics.router(scheduler, custom_voices, mirror))
+    app.include_router(health.router(scheduler, voice_sync))
+    app.include_router(metrics.router(scheduler, custom_voices, voice_sync))
     app.include_router(speech.router(pipeline, scheduler, voices, voice_settings, settings.max_characters))
     dependencies = SessionDependencies(pipeline, scheduler, voice_settings, verifier, settings.max_characters)
     origins = AllowedOrigins(_split(settings.cors_origins), verifier.open)
-    app.include_router(realtime.router(dependencies, sockets, voices, origins))
+    app.include_router(realtime.router(dependencies, connections, voices, origins))
     app.include_router(voices_api.router(voices, voice_settings, refinement_queue))
-    app.include_router(cloning.router(studio, voices, voice_settings, refinement_queue))
+    app.include_router(cloning.router(cloner, voices, voice_settings, refinement_queue))
     app.include_router(previews.router(pipeline, scheduler, voices, settings.cache_dir / "previews"))
     app.include_router(models.router(_split(settings.model_aliases), settings.max_characters))
     app.include_router(account.router())
@@ -206,7 +204,7 @@ def create_app(
     errors.add_error_handlers(app)
     app.add_middleware(Cors, origins=origins)
     app.add_middleware(RequestId)
-    app.state.sockets = sockets  # for the server, which has to close them before it cuts connections off
+    app.state.connections = connections  # for the server, which drains them before it closes
     return app
 
 

@@ -27,7 +27,7 @@ def create_server(app: FastAPI, settings: Settings) -> "Server":
         ws_per_message_deflate=False,  # compressing Base64 audio costs time and saves little
     )
     logging.getLogger("uvicorn.error").addFilter(_keep_record)
-    return Server(config, app.state.sockets, settings.shutdown_seconds)
+    return Server(config, app.state.connections, settings.shutdown_seconds)
 
 
 def _logging_config() -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Work that goes on beside everything else, for as long as something lasts."""
+"""Background tasks that live as long as a block."""
 
 import asyncio
 from collections.abc import AsyncIterator, Coroutine
@@ -7,8 +7,8 @@ from typing import Any
 
 
 @asynccontextmanager
-async def running(*work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
-    """Does all of this until the block is left, and breaks it off then."""
+async def run_in_background(*work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
+    """Runs the coroutines until the block is left, then cancels them."""
     tasks = [asyncio.create_task(each) for each in work]
     try:
         yield

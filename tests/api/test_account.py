@@ -6,7 +6,7 @@ from svc.engine.fake import FakeEngine
 from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline
 from svc.text.g2p import Phonemizer
-from tests.conftest import ready
+from tests.conftest import serve_ready
 
 
 def test_there_is_one_model(client: TestClient) -> None:
@@ -18,7 +18,7 @@ def test_there_is_one_model(client: TestClient) -> None:
 
 def test_aliases_are_opt_in(phonemizer: Phonemizer) -> None:
     aliases = "eleven_multilingual_v2, eleven_flash_v2_5"
-    with ready(Settings(model_aliases=aliases), Pipeline(FakeEngine(), phonemizer)) as client:
+    with serve_ready(Settings(model_aliases=aliases), Pipeline(FakeEngine(), phonemizer)) as client:
         models = [model["model_id"] for model in client.get("/v1/models").json()]
     assert models == ["svc-turbo", "eleven_multilingual_v2", "eleven_flash_v2_5"]
 

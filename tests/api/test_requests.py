@@ -15,7 +15,7 @@ from svc.engine.fake import FakeEngine
 from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline
 from svc.text.g2p import Phonemizer
-from tests.conftest import ready
+from tests.conftest import serve_ready
 
 PATH = "/v1/text-to-speech/af_heart"
 
@@ -97,7 +97,7 @@ def test_any_page_may_call_a_service_with_keys(phonemizer: Phonemizer) -> None:
 
 
 def test_origins_can_be_chosen(phonemizer: Phonemizer) -> None:
-    with ready(
+    with serve_ready(
         Settings(cors_origins="https://a.example, https://b.example"), Pipeline(FakeEngine(), phonemizer)
     ) as client:
         for origin, allowed in (("https://b.example", True), ("https://c.example", False)):

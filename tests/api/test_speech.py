@@ -20,7 +20,7 @@ from svc.engine.protocol import Chunk, Utterance
 from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline
 from svc.text.g2p import Phonemizer
-from tests.conftest import ready
+from tests.conftest import serve_ready
 
 PATH = "/v1/text-to-speech/af_heart"
 HEART = "svcAfHeart0000000000"
@@ -146,7 +146,7 @@ def test_silence_for_emoji_is_short(client: TestClient) -> None:
 
 
 def test_text_limit(phonemizer: Phonemizer) -> None:
-    with ready(Settings(max_characters=10), Pipeline(FakeEngine(), phonemizer)) as client:
+    with serve_ready(Settings(max_characters=10), Pipeline(FakeEngine(), phonemizer)) as client:
         assert client.post(PATH, json={"text": "ten chars!"}).status_code == 200
         response = client.post(PATH, json={"text": "eleven char"})
         assert response.status_code == 400
@@ -163,7 +163,7 @@ def test_longest_text(client: TestClient) -> None:
 def test_unknown_voices(client: TestClient, phonemizer: Phonemizer) -> None:
     response = client.post("/v1/text-to-speech/nobody", json={"text": "Hello."})
     assert response.headers["x-svc-voice"] == HEART
-    with ready(Settings(strict_voices=True), Pipeline(FakeEngine(), phonemizer)) as strict:
+    with serve_ready(Settings(strict_voices=True), Pipeline(FakeEngine(), phonemizer)) as strict:
         response = strict.post("/v1/text-to-speech/nobody", json={"text": "Hello."})
         assert (response.status_code, response.json()["detail"]["status"]) == (404, "voice_not_found")
 
@@ -192,7 +192,7 @@ def test_broken_engine_is_a_500_in_the_usual_shape(phonemizer: Phonemizer) -> No
         def synthesize(self, utterance: Utterance) -> Iterator[Chunk]:
             raise RuntimeError("secret internals")
 
-    with ready(Settings(), Pipeline(Broken(), phonemizer)) as client:
+    with serve_ready(Settings(), Pipeline(Broken(), phonemizer)) as client:
         for path in (PATH, f"{PATH}/stream"):
             response = client.post(path, json={"text": "Hello."})
             assert response.status_code == 500

@@ -11,7 +11,7 @@ from svc.engine.fake import FakeEngine
 from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline
 from svc.text.g2p import Phonemizer
-from tests.conftest import ready
+from tests.conftest import serve_ready
 
 HEART = "svcAfHeart0000000000"
 
@@ -39,7 +39,9 @@ def test_one(client: TestClient) -> None:
 
 def test_unknown_ids(client: TestClient, phonemizer: Phonemizer) -> None:
     assert client.get("/v1/voices/nobody").json()["voice_id"] == HEART
-    with ready(Settings(strict_voices=True, default_voice="bm_george"), Pipeline(FakeEngine(), phonemizer)) as strict:
+    with serve_ready(
+        Settings(strict_voices=True, default_voice="bm_george"), Pipeline(FakeEngine(), phonemizer)
+    ) as strict:
         for path in ("/v1/voices/nobody", "/v1/voices/nobody/settings"):
             response = strict.get(path)
             assert (response.status_code, response.json()["detail"]["status"]) == (404, "voice_not_found")
@@ -87,13 +89,13 @@ def test_default_settings(client: TestClient) -> None:
 def test_edited_settings_are_kept_and_spoken_with(phonemizer: Phonemizer, tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path)
     speak = f"/v1/text-to-speech/{HEART}?output_format=pcm_24000"
-    with ready(settings, Pipeline(FakeEngine(), phonemizer)) as client:
+    with serve_ready(settings, Pipeline(FakeEngine(), phonemizer)) as client:
         before = client.post(speak, json={"text": "Hello."}).content
         edited = client.post(f"/v1/voices/{HEART}/settings/edit", json={"speed": 9, "stability": None})
         assert (edited.status_code, edited.json()) == (200, {"status": "ok"})
         unknown = client.post("/v1/voices/nobody/settings/edit", json={"speed": 1})
         assert unknown.status_code == 404
-    with ready(settings, Pipeline(FakeEngine(), phonemizer)) as client:
+    with serve_ready(settings, Pipeline(FakeEngine(), phonemizer)) as client:
         kept = client.get(f"/v1/voices/{HEART}/settings").json()
         assert (kept["speed"], kept["stability"]) == (2.0, 0.5)
         assert len(client.post(speak, json={"text": "Hello."}).content) < 0.6 * len(before)

@@ -29,7 +29,7 @@ KINDS = {
 }
 
 
-def encoded(samples: Samples, kind: str, channels: int = 1, bit_rate: int | None = None) -> bytes:
+def encode_recording(samples: Samples, kind: str, channels: int = 1, bit_rate: int | None = None) -> bytes:
     """The samples, at 24 kHz, as a file of that kind."""
     container, codec, rate = KINDS[kind]
     resampled = soxr.resample(samples, RATE, rate).astype(np.float32)

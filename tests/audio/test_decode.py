@@ -12,7 +12,7 @@ from svc.audio import decode
 from svc.audio.containers import encode_flac
 from svc.engine.protocol import Samples
 from svc.errors import ClipDamaged, NotAudio
-from tests.audio.recordings import KINDS, RATE, encoded
+from tests.audio.recordings import KINDS, RATE, encode_recording
 
 
 def correlation(one: Samples, other: Samples) -> float:
@@ -25,7 +25,7 @@ def correlation(one: Samples, other: Samples) -> float:
 @pytest.mark.parametrize("channels", [1, 2])
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_format_is_decoded(kind: str, channels: int, spoken: Samples) -> None:
-    clip = decode.decode_clip(encoded(spoken, kind, channels))
+    clip = decode.decode_clip(encode_recording(spoken, kind, channels))
     assert clip.samples.dtype == np.float32
     assert len(clip.samples) / RATE == pytest.approx(len(spoken) / RATE, abs=0.1)
     assert not clip.cut_off
@@ -72,7 +72,7 @@ def test_other_files_are_not_audio(content: bytes) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_damaged_files_are_rejected_or_decoded_in_part(kind: str, spoken: Samples) -> None:
-    whole = bytearray(encoded(spoken, kind))
+    whole = bytearray(encode_recording(spoken, kind))
     rng = np.random.default_rng(zlib.crc32(kind.encode()))
     for _ in range(25):
         damaged = whole.copy()
@@ -90,7 +90,7 @@ def test_damaged_files_are_rejected_or_decoded_in_part(kind: str, spoken: Sample
 
 @pytest.mark.parametrize("kind", ["wav 44.1 kHz", "m4a", "webm", "flac"])
 def test_truncated_recording_is_marked_as_cut_off(kind: str, spoken: Samples) -> None:
-    whole = encoded(spoken, kind)
+    whole = encode_recording(spoken, kind)
     try:
         clip = decode.decode_clip(whole[: len(whole) // 2])
     except ClipDamaged:
@@ -117,7 +117,7 @@ def test_small_file_that_decodes_to_hours_is_bounded() -> None:
 
 
 def test_many_long_recordings_are_bounded_together() -> None:
-    minutes = encoded(np.tile(np.sin(np.arange(RATE, dtype=np.float32)), 200), "flac")
+    minutes = encode_recording(np.tile(np.sin(np.arange(RATE, dtype=np.float32)), 200), "flac")
     clips = decode.decode_clips([minutes] * 5)
     assert [round(len(each.samples) / RATE) for each in clips] == [200, 100]
     assert [each.too_long for each in clips] == [False, True]

@@ -28,11 +28,6 @@ def noise() -> Samples:
     return 0.1 * np.random.default_rng(3).standard_normal(4 * RATE, dtype=np.float32)
 
 
-@pytest.fixture(scope="module")
-def encoder() -> OnnxSpeakerEncoder:
-    return OnnxSpeakerEncoder.load()
-
-
 def loudness(samples: Samples) -> float:
     return 10 * float(np.log10(np.mean(np.square(samples))))
 

@@ -16,7 +16,7 @@ from svc.engine.protocol import Samples
 from svc.synthesis.pipeline import Pipeline
 from svc.synthesis.request import SynthesisRequest
 from svc.voices.catalogue import VoiceCatalogue
-from tests.audio.recordings import RATE, encoded, music, noise
+from tests.audio.recordings import RATE, encode_recording, music, noise
 from tests.conftest import STORY
 from tests.voices.examples import make_voice
 
@@ -30,10 +30,12 @@ def resample_there_and_back(samples: Samples, rate: int) -> Samples:
 
 TREATMENTS: dict[str, Callable[[Samples], Samples]] = {
     "nothing": lambda samples: samples,
-    "mp3, 64 kbit/s": lambda samples: decode.decode_clip(encoded(samples, "mp3", bit_rate=64_000)).samples,
-    "opus, 32 kbit/s": lambda samples: decode.decode_clip(encoded(samples, "ogg opus", bit_rate=32_000)).samples,
+    "mp3, 64 kbit/s": lambda samples: decode.decode_clip(encode_recording(samples, "mp3", bit_rate=64_000)).samples,
+    "opus, 32 kbit/s": lambda samples: (
+        decode.decode_clip(encode_recording(samples, "ogg opus", bit_rate=32_000)).samples
+    ),
     "16 kHz": lambda samples: resample_there_and_back(samples, 16_000),
-    "8 kHz, µ-law": lambda samples: decode.decode_clip(encoded(samples, "wav, µ-law")).samples,
+    "8 kHz, µ-law": lambda samples: decode.decode_clip(encode_recording(samples, "wav, µ-law")).samples,
     "five seconds out of the middle": lambda samples: samples[RATE * 3 + 77 : RATE * 8 + 77],
     "quieter, with noise": lambda samples: 0.1 * samples + noise(len(samples) / RATE, 0.0002)[: len(samples)],
     "after other speech": lambda samples: np.concatenate([samples[::-1], samples]),
@@ -73,19 +75,19 @@ def test_silence_and_short_chunks_are_unchanged() -> None:
     assert len(embed_watermark(noise(0.001), 0)) == len(noise(0.001))
 
 
-def test_only_custom_voices_get_the_watermark(speech: Pipeline, voices: VoiceCatalogue, tmp_path: Path) -> None:
-    marking = Pipeline(speech._engine, speech._phonemizer, watermark=True)
+def test_only_custom_voices_get_the_watermark(pipeline: Pipeline, voices: VoiceCatalogue, tmp_path: Path) -> None:
+    marking = Pipeline(pipeline._engine, pipeline._phonemizer, watermark=True)
 
-    def synthesize(speech: Pipeline, name: str) -> Samples:
+    def synthesize(pipeline: Pipeline, name: str) -> Samples:
         voice = voices.build_custom(make_voice()) if name == "cloned" else voices.find(name)
-        return np.concatenate([chunk.samples for chunk in speech.synthesize(SynthesisRequest(STORY, voice))])
+        return np.concatenate([chunk.samples for chunk in pipeline.synthesize(SynthesisRequest(STORY, voice))])
 
     assert not detect_watermark(synthesize(marking, "af_heart")).found
-    assert not detect_watermark(synthesize(speech, "cloned")).found
+    assert not detect_watermark(synthesize(pipeline, "cloned")).found
     watermarked = synthesize(marking, "cloned")
     assert detect_watermark(watermarked).found
-    (tmp_path / "watermarked.mp3").write_bytes(encoded(watermarked, "mp3"))
-    (tmp_path / "other.wav").write_bytes(encoded(synthesize(speech, "af_heart"), "wav 44.1 kHz"))
+    (tmp_path / "watermarked.mp3").write_bytes(encode_recording(watermarked, "mp3"))
+    (tmp_path / "other.wav").write_bytes(encode_recording(synthesize(pipeline, "af_heart"), "wav 44.1 kHz"))
     (tmp_path / "no.wav").write_bytes(b"nonsense")
 
     def command(file: str) -> tuple[int, str]:

@@ -17,7 +17,7 @@ from svc.app import create_app, create_pipeline, create_voices
 from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline
 from svc.synthesis.request import SynthesisRequest
-from tests.audio.recordings import encoded
+from tests.audio.recordings import encode_recording
 from tests.browser.conftest import launch_browser, wait_until
 from tests.clients.conftest import serving, wait_until_ready
 from tests.conftest import STORY
@@ -54,12 +54,12 @@ def save_screenshot(page: Page, name: str) -> None:
     page.screenshot(path=_IMAGES / f"{name}.png")
 
 
-def make_recording(speech: Pipeline, folder: Path) -> Path:
+def make_recording(pipeline: Pipeline, folder: Path) -> Path:
     """A voice that is not built in: a built-in one, played a little slower."""
     voice = create_voices(Settings(data_dir=folder)).find("bf_emma")
-    samples = np.concatenate([chunk.samples for chunk in speech.synthesize(SynthesisRequest(STORY, voice))])
+    samples = np.concatenate([chunk.samples for chunk in pipeline.synthesize(SynthesisRequest(STORY, voice))])
     file = folder / "nora.wav"
-    file.write_bytes(encoded(soxr.resample(samples, 22_000, 24_000).astype(np.float32), "wav 44.1 kHz"))
+    file.write_bytes(encode_recording(soxr.resample(samples, 22_000, 24_000).astype(np.float32), "wav 44.1 kHz"))
     return file
 
 
@@ -68,9 +68,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         settings = Settings(data_dir=folder, cache_dir=folder)
-        speech = create_pipeline(settings)
+        pipeline = create_pipeline(settings)
         with (
-            serving(create_app(settings, speech)) as server_address,
+            serving(create_app(settings, pipeline)) as server_address,
             launch_browser(f"{_RESOLVER_RULE}{server_address.rpartition('/')[2]}") as browser,
         ):
             wait_until_ready(server_address)
@@ -88,7 +88,7 @@ def main() -> None:
                 speak_up_to(page, "platform")
                 save_screenshot(page, "playground-phone")
             with open_page(browser, f"{address}/#clone", **_DESKTOP) as page:
-                page.set_input_files("#file", make_recording(speech, folder))
+                page.set_input_files("#file", make_recording(pipeline, folder))
                 wait_until(page, "document.querySelectorAll('#checks li').length > 0")
                 page.fill("#clone-name", "Nora")
                 page.check("#consent")

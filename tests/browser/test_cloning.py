@@ -14,7 +14,7 @@ from svc.cloning import refinement
 from svc.engine.protocol import Samples
 from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline
-from tests.audio.recordings import RATE, encoded, noise
+from tests.audio.recordings import RATE, encode_recording, noise
 from tests.browser.conftest import AUDIBLE, OpenPage, Serve, launch_browser, wait_until
 from tests.clients.conftest import decoded, serving, wait_until_ready
 from tests.cloning.fakes import StyleEchoEngine, StyleEncoder, load_style_encoder
@@ -52,7 +52,7 @@ def choose(view: Page, tmp_path: Path) -> Callable[[Samples], str]:
 
     def choose(samples: Samples) -> str:
         file = tmp_path / "clip.wav"
-        file.write_bytes(encoded(samples, "wav 44.1 kHz"))
+        file.write_bytes(encode_recording(samples, "wav 44.1 kHz"))
         view.set_input_files("#file", file)
         expect(view.locator("#recording-status")).not_to_have_text("Checking…")
         return view.inner_text("#checks")
@@ -103,10 +103,10 @@ def test_a_voice_from_a_file(view: Page, recording: Path) -> None:
 
 
 def test_the_real_speaker_encoder_and_engine(
-    speech: Pipeline, open_page: OpenPage, recording: Path, tmp_path: Path, hear: Callable[..., str]
+    pipeline: Pipeline, open_page: OpenPage, recording: Path, tmp_path: Path, transcribe: Callable[..., str]
 ) -> None:
     """The page shows what the server measured, and the voice speaks the text."""
-    with serving(create_app(Settings(data_dir=tmp_path, cache_dir=tmp_path), speech)) as address:
+    with serving(create_app(Settings(data_dir=tmp_path, cache_dir=tmp_path), pipeline)) as address:
         wait_until_ready(address)
         page = open_cloning_view(open_page(address))
         page.set_input_files("#file", recording)
@@ -126,7 +126,7 @@ def test_the_real_speaker_encoder_and_engine(
         with page.expect_download() as download:
             page.click("#download")
         samples, _ = decoded(Path(download.value.path()).read_bytes(), "wav")
-        assert hear((samples / 32768).astype(np.float32)).startswith("the quick brown fox jumps over")
+        assert transcribe((samples / 32768).astype(np.float32)).startswith("the quick brown fox jumps over")
 
 
 def test_a_voice_that_is_improved_afterwards(
@@ -140,7 +140,7 @@ def test_a_voice_that_is_improved_afterwards(
         page = open_cloning_view(open_page(address))
         page.set_input_files("#file", recording)
         fill(page)
-        page.get_by_label("Improve it afterwards").check()
+        page.get_by_label("Refine it in the background").check()
         make(page)
         for place in (page.locator("#result"), page.locator("#cloned-voices")):
             expect(place.get_by_role("progressbar", name="Improving Anna")).to_be_visible()
@@ -195,7 +195,7 @@ def test_the_later_of_two_recordings_is_used(view: Page, recording: Path, spoken
     """Also if the check of the first takes longer."""
     view.evaluate(_SLOW_DECODER)
     short = tmp_path / "short.wav"
-    short.write_bytes(encoded(spoken[: 2 * RATE], "wav 44.1 kHz"))
+    short.write_bytes(encode_recording(spoken[: 2 * RATE], "wav 44.1 kHz"))
     view.set_input_files("#file", short)
     view.set_input_files("#file", recording)
     expect(view.locator("#recording-status")).to_have_text("storm.wav is ready.")

@@ -317,10 +317,10 @@ def test_chunks_join_without_a_click(page: Page) -> None:
 
 
 def test_the_real_engine_is_intelligible(
-    speech: Pipeline, open_page: OpenPage, tmp_path: Path, hear: Callable[..., str]
+    pipeline: Pipeline, open_page: OpenPage, tmp_path: Path, transcribe: Callable[..., str]
 ) -> None:
     settings = Settings(data_dir=tmp_path, cache_dir=tmp_path)
-    with serving(create_app(settings, speech)) as address:
+    with serving(create_app(settings, pipeline)) as address:
         wait_until_ready(address)
         page = open_page(address)
         page.evaluate(_COLLECT_HIGHLIGHTS)
@@ -332,5 +332,5 @@ def test_the_real_engine_is_intelligible(
             page.click("#download")
         samples: Samples
         samples, _ = decoded(Path(download.value.path()).read_bytes(), "wav")
-        assert hear((samples / 32768).astype(np.float32)) == "the quick brown fox jumps over the lazy dog"
+        assert transcribe((samples / 32768).astype(np.float32)) == "the quick brown fox jumps over the lazy dog"
         assert json.loads(page.inner_text("#factor")) > 0

@@ -10,7 +10,7 @@ import pytest
 
 from svc.engine.protocol import Samples
 from svc.voices.store import VoiceStore
-from tests.audio.recordings import encoded
+from tests.audio.recordings import encode_recording
 from tests.voices.examples import make_voice
 
 SVC = str(Path(sys.executable).with_name("svc"))
@@ -50,7 +50,7 @@ def test_list(tmp_path: Path, store: VoiceStore) -> None:
 
 def test_add(tmp_path: Path, store: VoiceStore, spoken: Samples) -> None:
     """With the real encoder and the real engine."""
-    (tmp_path / "clip").write_bytes(encoded(spoken, "mp3"))
+    (tmp_path / "clip").write_bytes(encode_recording(spoken, "mp3"))
     added = run(tmp_path, "add", "Anna", "clip", "clip", "--label", "accent=irish", "-l", "en-GB", "--consent")
     assert added.returncode == 0, added.stderr
     voice = store.read(added.stdout.strip())

@@ -20,7 +20,7 @@ class Witnessed:
 
 
 def witness(
-    speech: Pipeline,
+    pipeline: Pipeline,
     driver: str,
     packages: str,
     *texts: str,
@@ -29,7 +29,7 @@ def witness(
 ) -> Witnessed:
     """Runs a driver with a server that nobody else has touched."""
     endings: list[int] = []
-    app = create_app(Settings(api_key=KEY), speech)
+    app = create_app(Settings(api_key=KEY), pipeline)
     app.add_middleware(_NotesEndings, endings=endings)
     with serving(app, certificate) as address:
         wait_until_ready(address)

@@ -87,10 +87,10 @@ def single_use(service: httpx.Client) -> dict[str, str]:
 def serve(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Pipeline], Iterator[httpx.Client]]:
     """The backend of a page: it has a key, and makes tokens with it."""
 
-    def serve(speech: Pipeline) -> Iterator[httpx.Client]:
+    def serve(pipeline: Pipeline) -> Iterator[httpx.Client]:
         table = f"sqlite:///{tmp_path_factory.mktemp('keys') / 'keys.db'}"
         with (
-            serving(create_app(Settings(api_key=KEY, api_keys_table=table), speech)) as address,
+            serving(create_app(Settings(api_key=KEY, api_keys_table=table), pipeline)) as address,
             httpx.Client(base_url=address, headers={"xi-api-key": KEY}) as backend,
         ):
             wait_until_ready(address)
@@ -105,8 +105,8 @@ def backend(serve: Callable[[Pipeline], Iterator[httpx.Client]], phonemizer: Pho
 
 
 @pytest.fixture(scope="module")
-def real_backend(serve: Callable[[Pipeline], Iterator[httpx.Client]], speech: Pipeline) -> Iterator[httpx.Client]:
-    yield from serve(speech)
+def real_backend(serve: Callable[[Pipeline], Iterator[httpx.Client]], pipeline: Pipeline) -> Iterator[httpx.Client]:
+    yield from serve(pipeline)
 
 
 def test_heard(real_backend: httpx.Client, hear_words: Callable[[Samples], Words]) -> None:

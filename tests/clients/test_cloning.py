@@ -13,7 +13,7 @@ from svc.engine.protocol import Samples
 from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline
 from svc.text.g2p import Phonemizer
-from tests.audio.recordings import encoded
+from tests.audio.recordings import encode_recording
 from tests.clients.conftest import KEY, Report, drive, serving, wait_until_ready
 from tests.cloning.fakes import load_fake_encoder
 from tests.conftest import STORY
@@ -25,7 +25,7 @@ def cloned(
 ) -> Callable[[str], Report]:
     folder = tmp_path_factory.mktemp("cloning")
     clip = folder / "clip"  # without an ending that would tell what it is
-    clip.write_bytes(encoded(say(STORY), "mp3"))
+    clip.write_bytes(encode_recording(say(STORY), "mp3"))
 
     @cache
     def cloned(client_name: str) -> Report:

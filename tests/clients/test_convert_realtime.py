@@ -20,9 +20,9 @@ each_generation = pytest.mark.parametrize("generation", [0, 1, 2])
 but_the_first = pytest.mark.parametrize("generation", [1, 2])
 
 
-def drive(generation: int, speech: Pipeline, certificate: Certificate, calls: Sequence[str] = ()) -> Witnessed:
+def drive(generation: int, pipeline: Pipeline, certificate: Certificate, calls: Sequence[str] = ()) -> Witnessed:
     driver, packages = f"realtime_{generation}.py", f"elevenlabs-{generation}"
-    return witness(speech, driver, packages, TEXT, calls=calls, certificate=certificate)
+    return witness(pipeline, driver, packages, TEXT, calls=calls, certificate=certificate)
 
 
 @pytest.fixture(scope="module")
@@ -34,10 +34,10 @@ def audio(witnessed: Witnessed, call: str) -> bytes:
     return base64.b64decode(witnessed.report.returned(call))
 
 
-def test_heard(speech: Pipeline, certificate: Certificate, hear: Callable[..., str]) -> None:
-    spoken = [drive(generation, speech, certificate, ["spoken"]) for generation in (0, 1, 2)]
+def test_heard(pipeline: Pipeline, certificate: Certificate, transcribe: Callable[..., str]) -> None:
+    spoken = [drive(generation, pipeline, certificate, ["spoken"]) for generation in (0, 1, 2)]
     oldest, older, latest = (audio(each, "spoken") for each in spoken)
-    assert hear(Reply(latest, []).samples) == HEARD
+    assert transcribe(Reply(latest, []).samples) == HEARD
     assert oldest == older == latest, "they cut the text in different places"
     assert [each.endings for each in spoken] == [[1000]] * 3
 

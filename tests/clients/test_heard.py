@@ -17,19 +17,19 @@ HEARD = "the quick brown fox jumps over the lazy dog"
 
 
 @pytest.fixture(scope="module")
-def address(speech: Pipeline) -> Iterator[str]:
-    with serving(create_app(Settings(api_key=KEY), speech)) as address:
+def address(pipeline: Pipeline) -> Iterator[str]:
+    with serving(create_app(Settings(api_key=KEY), pipeline)) as address:
         wait_until_ready(address)
         yield address
 
 
-def test_python(address: str, hear: Callable[..., str]) -> None:
+def test_python(address: str, transcribe: Callable[..., str]) -> None:
     clip = drive("python_2", address, text=SENTENCE, calls=["clip"]).returned("clip")
     samples, rate = decoded(base64.b64decode(clip), "mp3")
-    assert hear(soxr.resample(samples, rate, 24_000)) == HEARD
+    assert transcribe(soxr.resample(samples, rate, 24_000)) == HEARD
 
 
-def test_javascript(address: str, hear: Callable[..., str]) -> None:
+def test_javascript(address: str, transcribe: Callable[..., str]) -> None:
     lines = drive("javascript_2", address, text=SENTENCE, calls=["stream_timestamps"]).returned("stream_timestamps")
     audio = b"".join(base64.b64decode(line["audio_base64"]) for line in lines)
-    assert hear(np.frombuffer(audio, "<i2").astype(np.float32) / 32_768) == HEARD
+    assert transcribe(np.frombuffer(audio, "<i2").astype(np.float32) / 32_768) == HEARD

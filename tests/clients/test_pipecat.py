@@ -42,8 +42,8 @@ def _reply(audio: bytes, words: Words) -> Reply:
 
 
 @pytest.fixture(scope="module")
-def heard(speech: Pipeline) -> Witnessed:
-    return witness(speech, "pipecat.py", "pipecat", TEXT, STORY, calls=["socket", "http"])
+def heard(pipeline: Pipeline) -> Witnessed:
+    return witness(pipeline, "pipecat.py", "pipecat", TEXT, STORY, calls=["socket", "http"])
 
 
 @pytest.mark.parametrize("way", ["socket", "http"])

@@ -22,10 +22,10 @@ from svc.errors import EngineUnavailable
 from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline
 from svc.text.g2p import Phonemizer
-from tests.audio.recordings import RATE, encoded, music
+from tests.audio.recordings import RATE, encode_recording, music
 from tests.clients.conftest import serving
 from tests.cloning.fakes import load_fake_encoder
-from tests.conftest import ready
+from tests.conftest import serve_ready
 
 Serve = Callable[..., AbstractContextManager[TestClient]]
 
@@ -36,7 +36,7 @@ def serve(phonemizer: Phonemizer, tmp_path: Path) -> Serve:
 
     def serve(**settings: Any) -> AbstractContextManager[TestClient]:
         chosen = Settings(data_dir=tmp_path / "data", cache_dir=tmp_path / "cache", **settings)
-        return ready(chosen, Pipeline(FakeEngine(), phonemizer), load_fake_encoder)
+        return serve_ready(chosen, Pipeline(FakeEngine(), phonemizer), load_fake_encoder)
 
     return serve
 
@@ -200,7 +200,10 @@ def test_parts_in_any_order_of_any_type_and_chunked(client: TestClient, wav: byt
 
 def test_several_files_make_one_voice(client: TestClient, spoken: Samples) -> None:
     half = len(spoken) // 2
-    files = [("files", ("a", encoded(spoken[:half], "mp3"))), ("files", ("b", encoded(spoken[half:], "webm")))]
+    files = [
+        ("files", ("a", encode_recording(spoken[:half], "mp3"))),
+        ("files", ("b", encode_recording(spoken[half:], "webm"))),
+    ]
     voice = client.post("/voices", data={"name": "Anna"}, files=files).json()
     assert voice["cloning"]["clip_seconds"] == pytest.approx(len(spoken) / RATE, abs=0.2)
 
@@ -214,7 +217,7 @@ def test_a_voice_is_edited(client: TestClient, wav: bytes, spoken: Samples) -> N
     assert (before["name"], before["description"], before["cloning"]["revision"]) == ("Berta", "Old.", 2)
     speak = f"/v1/text-to-speech/{voice_id}?output_format=pcm_24000"
     earlier = client.post(speak, json={"text": "Hello."}).content
-    more = encoded(spoken[::-1].copy()[: RATE * 3], "wav 8 kHz")
+    more = encode_recording(spoken[::-1].copy()[: RATE * 3], "wav 8 kHz")
     assert client.post(path, data={"name": "Berta"}, files={"files": ("x", more)}).status_code == 200
     after = client.get(f"/v1/voices/{voice_id}").json()
     assert after["cloning"]["revision"] == 3
@@ -229,13 +232,13 @@ def test_a_voice_is_edited(client: TestClient, wav: bytes, spoken: Samples) -> N
 
 def test_refused_recordings_leave_nothing_behind(client: TestClient, wav: bytes, spoken: Samples) -> None:
     def flac(samples: Samples) -> bytes:
-        return encoded(samples, "flac")
+        return encode_recording(samples, "flac")
 
     for content, status in (
         (b"nonsense", "not_audio"),
         (b"", "not_audio"),
         (wav[:60], "clip_damaged"),
-        (encoded(spoken, "m4a")[:5000], "clip_damaged"),
+        (encode_recording(spoken, "m4a")[:5000], "clip_damaged"),
         (flac(np.zeros(10 * RATE, np.float32)), "clip_silent"),
         (flac(spoken[: 2 * RATE]), "clip_too_short"),
         (flac(music(12)), "no_speech"),
@@ -295,7 +298,7 @@ def test_the_encoder_is_loaded_at_startup(phonemizer: Phonemizer, tmp_path: Path
         loaded.set()
         return load_fake_encoder()
 
-    with ready(Settings(data_dir=tmp_path), Pipeline(FakeEngine(), phonemizer), load):
+    with serve_ready(Settings(data_dir=tmp_path), Pipeline(FakeEngine(), phonemizer), load):
         assert loaded.wait(60)
 
 
@@ -303,7 +306,7 @@ def test_without_an_encoder_only_cloning_fails(phonemizer: Phonemizer, tmp_path:
     def load() -> tuple[SpeakerEncoder, BuiltInEmbeddings]:
         raise EngineUnavailable("The encoder is damaged.")
 
-    with ready(Settings(data_dir=tmp_path), Pipeline(FakeEngine(), phonemizer), load) as client:
+    with serve_ready(Settings(data_dir=tmp_path), Pipeline(FakeEngine(), phonemizer), load) as client:
         for _ in range(2):
             assert status_of(clone(client, wav)) == (503, "engine_unavailable")
         assert client.post("/v1/text-to-speech/af_heart", json={"text": "Hello."}).status_code == 200

@@ -26,34 +26,29 @@ from svc.text.language import Language
 from svc.voices.built_in import PREVIEW_TEXTS
 from svc.voices.catalogue import VoiceCatalogue
 from svc.voices.parameters import LAYERS, MELODY_PITCH, STYLE, VoiceParameters
-from tests.audio.recordings import RATE, encoded
-from tests.conftest import STORY, ready
+from tests.audio.recordings import RATE, encode_recording
+from tests.conftest import STORY, serve_ready
 
 # Each speaker is halfway between two built-in voices.
 SPEAKERS = {"Ada": ("af_bella", "bf_emma"), "Bert": ("am_fenrir", "bm_lewis"), "Cleo": ("jf_alpha", "ef_dora")}
 OTHER_WORDS = "The lighthouse keeper climbed the stairs, lit the lamp, and looked out over the quiet water."
 
 
-def speak_as(name: str, text: str, speech: Pipeline, voices: VoiceCatalogue) -> Samples:
+def speak_as(name: str, text: str, pipeline: Pipeline, voices: VoiceCatalogue) -> Samples:
     one, other = (voices.find(each) for each in SPEAKERS[name])
     voice = replace(one, table=0.5 * (one.style + other.style))
-    return np.concatenate([chunk.samples for chunk in speech.synthesize(SynthesisRequest(text, voice))])
+    return np.concatenate([chunk.samples for chunk in pipeline.synthesize(SynthesisRequest(text, voice))])
 
 
 @pytest.fixture(scope="module")
-def recordings(speech: Pipeline, voices: VoiceCatalogue) -> dict[str, Samples]:
-    return {name: speak_as(name, STORY, speech, voices) for name in SPEAKERS}
+def recordings(pipeline: Pipeline, voices: VoiceCatalogue) -> dict[str, Samples]:
+    return {name: speak_as(name, STORY, pipeline, voices) for name in SPEAKERS}
 
 
 @pytest.fixture(scope="module")
-def encoder() -> OnnxSpeakerEncoder:
-    return OnnxSpeakerEncoder.load()
-
-
-@pytest.fixture(scope="module")
-def client(speech: Pipeline, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+def client(pipeline: Pipeline, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
     settings = Settings(data_dir=tmp_path_factory.mktemp("data"), cache_dir=tmp_path_factory.mktemp("cache"))
-    with ready(settings, speech) as client:
+    with serve_ready(settings, pipeline) as client:
         yield client
 
 
@@ -61,7 +56,7 @@ def client(speech: Pipeline, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 def cloned(client: TestClient, recordings: dict[str, Samples]) -> dict[str, dict[str, object]]:
     answers = {}
     for name, samples in recordings.items():
-        response = client.post("/voices", data={"name": name}, files={"files": ("x", encoded(samples, "m4a"))})
+        response = client.post("/voices", data={"name": name}, files={"files": ("x", encode_recording(samples, "m4a"))})
         assert response.status_code == 200, response.text
         answers[name] = response.json()
     return answers
@@ -71,13 +66,13 @@ def test_clones_are_similar_to_their_speakers(
     client: TestClient,
     cloned: dict[str, dict[str, object]],
     encoder: OnnxSpeakerEncoder,
-    speech: Pipeline,
+    pipeline: Pipeline,
     voices: VoiceCatalogue,
 ) -> None:
     def embed(samples: Samples) -> Embedding:
         return encoder.encode(samples, RATE).embedding
 
-    originals = {name: speak_as(name, OTHER_WORDS, speech, voices) for name in SPEAKERS}
+    originals = {name: speak_as(name, OTHER_WORDS, pipeline, voices) for name in SPEAKERS}
     for name, voice in cloned.items():
         path = f"/v1/text-to-speech/{voice['voice_id']}?output_format=pcm_24000"
         audio = client.post(path, json={"text": OTHER_WORDS}).content
@@ -90,12 +85,12 @@ def test_clones_are_similar_to_their_speakers(
 
 @pytest.mark.parametrize("language", Language)
 def test_the_pitch_of_a_clone_is_the_same_in_all_languages(
-    speech: Pipeline, voices: VoiceCatalogue, language: Language
+    pipeline: Pipeline, voices: VoiceCatalogue, language: Language
 ) -> None:
     zeros = np.zeros(STYLE, np.float32)
     parameters = VoiceParameters(zeros, zeros, np.zeros((LAYERS, STYLE), np.float32), pitch_scale=0.8)
     request = SynthesisRequest(PREVIEW_TEXTS[language], voices.build(parameters, language), language=language)
-    samples = np.concatenate([chunk.samples for chunk in speech.synthesize(request)])
+    samples = np.concatenate([chunk.samples for chunk in pipeline.synthesize(request)])
     expected = 0.8 * MELODY_PITCH[Language.ENGLISH_US]
     assert pitch_octaves(samples) == pytest.approx(math.log2(expected), abs=0.15)
 
@@ -116,12 +111,12 @@ def test_the_response_reports_the_similarity(cloned: dict[str, dict[str, object]
 
 
 def test_the_nearest_built_in_voice_is_found(
-    speech: Pipeline, voices: VoiceCatalogue, encoder: OnnxSpeakerEncoder
+    pipeline: Pipeline, voices: VoiceCatalogue, encoder: OnnxSpeakerEncoder
 ) -> None:
     built_in = BuiltInEmbeddings.load()
     for key in ("af_heart", "bm_george", "am_michael"):
         request = SynthesisRequest(STORY, voices.find(key))
-        samples = np.concatenate([chunk.samples for chunk in speech.synthesize(request)])
+        samples = np.concatenate([chunk.samples for chunk in pipeline.synthesize(request)])
         assert built_in.find_nearest(encoder, encoder.encode(samples, RATE).embedding)[0] == key
 
 
@@ -145,6 +140,6 @@ def test_two_speakers_are_a_warning(
         assert not has_several_speakers(encoder, samples, RATE)
     both = np.concatenate([recordings["Ada"][: RATE * 8], recordings["Bert"][: RATE * 8]])
     assert has_several_speakers(encoder, both, RATE)
-    voice = client.post("/voices", data={"name": "Both"}, files={"files": ("x", encoded(both, "flac"))}).json()
+    voice = client.post("/voices", data={"name": "Both"}, files={"files": ("x", encode_recording(both, "flac"))}).json()
     assert any("More than one person" in warning for warning in voice["cloning"]["warnings"])
     assert client.delete(f"/voices/{voice['voice_id']}").status_code == 200

@@ -18,7 +18,7 @@ from svc.synthesis.pipeline import Pipeline
 from svc.text.g2p import Phonemizer
 from tests.cli.test_voices import run
 from tests.cloning.fakes import StyleEchoEngine, load_outdated_encoder, load_style_encoder
-from tests.conftest import ready
+from tests.conftest import serve_ready
 
 Serve = Callable[..., AbstractContextManager[TestClient]]
 
@@ -27,7 +27,7 @@ Serve = Callable[..., AbstractContextManager[TestClient]]
 def serve(phonemizer: Phonemizer, tmp_path: Path) -> Serve:
     def serve(encoder: LoadSpeakerEncoder = load_style_encoder, **settings: Any) -> AbstractContextManager[TestClient]:
         chosen = Settings(data_dir=tmp_path / "data", cache_dir=tmp_path / "cache", **settings)
-        return ready(chosen, Pipeline(StyleEchoEngine(), phonemizer), encoder)
+        return serve_ready(chosen, Pipeline(StyleEchoEngine(), phonemizer), encoder)
 
     return serve
 

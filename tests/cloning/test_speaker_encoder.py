@@ -35,11 +35,6 @@ def make_vowel(hertz: float, seconds: float, rate: int = RATE) -> Samples:
     return wave
 
 
-@pytest.fixture(scope="module")
-def encoder() -> OnnxSpeakerEncoder:
-    return OnnxSpeakerEncoder.load()
-
-
 @pytest.mark.parametrize("hertz", [80, 120, 210, 330])
 def test_the_pitch_is_measured(hertz: float) -> None:
     median, spread, share = measure_pitch(make_vowel(hertz, 2))

@@ -29,7 +29,7 @@ from svc.server import create_server
 from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline
 from svc.text.g2p import Phonemizer
-from tests.audio.recordings import RATE, encoded
+from tests.audio.recordings import RATE, encode_recording
 from tests.cloning.fakes import load_fake_encoder
 from tests.docs.blocks import ROOT
 from tests.docs.stand_ins import COMMANDS
@@ -112,7 +112,7 @@ def surroundings(phonemizer: Phonemizer, tmp_path_factory: pytest.TempPathFactor
         while not (folder / "svc.socket").exists():
             assert preloaded.poll() is None
             time.sleep(0.02)
-        yield Surroundings(open_server, public_server, environment, encoded(_babble(12), "m4a"))
+        yield Surroundings(open_server, public_server, environment, encode_recording(_babble(12), "m4a"))
 
 
 def _babble(seconds: float) -> Samples:

@@ -15,6 +15,8 @@ from svc.engine.int8 import dequantize, quantize_matmuls, replace_convolutions
 from svc.engine.protocol import Array
 from svc.engine.runtime import Runtime
 
+pytestmark = pytest.mark.real
+
 INPUTS = [acoustic_model.TEXT, acoustic_model.PITCH, acoustic_model.ENERGY, acoustic_model.TIMBRE]
 
 needs_fast_int8 = pytest.mark.skipif(

@@ -14,6 +14,8 @@ from svc.text.g2p import Phonemizer
 from svc.voices.catalogue import VoiceCatalogue
 from svc.voices.settings import VoiceSettings
 
+pytestmark = pytest.mark.real
+
 
 @pytest.fixture(scope="module")
 def kokoro(phonemizer: Phonemizer) -> Pipeline:

@@ -13,6 +13,8 @@ from svc.engine.turbo import TurboEngine
 from svc.errors import EngineUnavailable
 from svc.voices.catalogue import VoiceCatalogue
 
+pytestmark = pytest.mark.real
+
 
 def test_missing_gpu_is_an_error_with_a_remedy() -> None:
     if "CUDAExecutionProvider" in ort.get_available_providers():

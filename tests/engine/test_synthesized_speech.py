@@ -14,6 +14,8 @@ from svc.voices.catalogue import VoiceCatalogue
 from svc.voices.settings import VoiceSettings
 from tests.engine.pitch import pitch_deviation
 
+pytestmark = pytest.mark.real
+
 Say = Callable[..., Samples]
 Hear = Callable[..., str]
 
@@ -34,8 +36,8 @@ Hear = Callable[..., str]
         ),
     ],
 )
-def test_english_is_intelligible(say: Say, hear: Hear, voice: str, text: str, expected: str) -> None:
-    transcript = hear(say(text, voice))
+def test_english_is_intelligible(say: Say, transcribe: Hear, voice: str, text: str, expected: str) -> None:
+    transcript = transcribe(say(text, voice))
     transcript = (
         transcript.replace("dr ", "doctor ").replace("20", "twenty dollars", 1).replace("dollars dollars", "dollars")
     )
@@ -52,9 +54,9 @@ def test_english_is_intelligible(say: Say, hear: Hear, voice: str, text: str, ex
     ],
 )
 def test_other_languages_are_intelligible(
-    say: Say, hear: Hear, voice: str, language: str, text: str, words: set[str]
+    say: Say, transcribe: Hear, voice: str, language: str, text: str, words: set[str]
 ) -> None:
-    transcript = hear(say(text, voice), language)
+    transcript = transcribe(say(text, voice), language)
     assert len(words & set(transcript.split())) >= len(words) - 1, transcript
 
 
@@ -66,9 +68,9 @@ def test_other_languages_are_intelligible(
     ],
 )
 def test_east_asian_languages_are_intelligible(
-    say: Say, hear: Hear, voice: str, language: str, text: str, characters: str
+    say: Say, transcribe: Hear, voice: str, language: str, text: str, characters: str
 ) -> None:
-    transcript = hear(say(text, voice), language).replace("氣", "气" if language == "zh" else "気")
+    transcript = transcribe(say(text, voice), language).replace("氣", "气" if language == "zh" else "気")
     assert set(characters) <= set(transcript), transcript
 
 
@@ -101,24 +103,24 @@ def test_stability_and_style_change_the_pitch_range(say: Say) -> None:
     assert deviation(style=1.0) > deviation(style=0.5) > plain
 
 
-def test_words_have_timings_through_the_whole_text(speech: Pipeline, voices: VoiceCatalogue) -> None:
+def test_words_have_timings_through_the_whole_text(pipeline: Pipeline, voices: VoiceCatalogue) -> None:
     text = "First a phrase, then another one, and a last. And a new sentence."
-    chunks = list(speech.synthesize(SynthesisRequest(text, voices.default)))
+    chunks = list(pipeline.synthesize(SynthesisRequest(text, voices.default)))
     words = [timed for chunk in chunks for timed in chunk.aligned.words]
     assert [text[timed.word.start : timed.word.end] for timed in words] == re.findall(r"\w+|[,.]", text)
     times = [time for timed in words for time in (timed.start, timed.end)]
     assert times == sorted(times)
     assert times[0] >= 0
     assert times[-1] <= chunks[-1].end_seconds
-    assert chunks[-1].end_seconds * speech.sample_rate == sum(len(chunk.samples) for chunk in chunks)
+    assert chunks[-1].end_seconds * pipeline.sample_rate == sum(len(chunk.samples) for chunk in chunks)
 
 
-def test_context_is_not_spoken(say: Say, hear: Hear) -> None:
+def test_context_is_not_spoken(say: Say, transcribe: Hear) -> None:
     alone = say("she walked to the old market")
     with_context = say(
         "she walked to the old market", previous_text="On Monday morning", next_text="and bought a basket of apples."
     )
-    transcript = hear(with_context)
+    transcript = transcribe(with_context)
     assert "market" in transcript
     assert not {"monday", "morning", "bought", "apples"} & set(transcript.split()), transcript
     assert not np.array_equal(alone, with_context), "the context has no influence"
@@ -130,6 +132,6 @@ def test_a_break_is_a_pause_of_that_length(say: Say) -> None:
     assert (len(paused) - len(plain)) / 24_000 == pytest.approx(1.5, abs=0.2)
 
 
-def test_given_phonemes_are_spoken(say: Say, hear: Hear) -> None:
-    transcript = hear(say('I would like a <phoneme alphabet="ipa" ph="bəˈnænə">xqz</phoneme> for lunch, please.'))
+def test_given_phonemes_are_spoken(say: Say, transcribe: Hear) -> None:
+    transcript = transcribe(say('I would like a <phoneme alphabet="ipa" ph="bəˈnænə">xqz</phoneme> for lunch, please.'))
     assert "banana" in transcript

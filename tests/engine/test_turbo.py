@@ -15,6 +15,8 @@ from svc.engine.windows import Window
 from svc.errors import EngineUnavailable
 from svc.voices.catalogue import VoiceCatalogue
 
+pytestmark = pytest.mark.real
+
 PHONEMES = "wˌɛn ðə stˈɔɹm kˈAm ˈɪn fɹʌm ðə wˈɛst, ðə hˈOl hˈɑɹbəɹ wɛnt kwˈIət, ænd ðə bˈOts pˈʊld æt ðɛɹ ɹˈOps."
 
 

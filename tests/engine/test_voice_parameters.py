@@ -9,6 +9,8 @@ from svc.settings import Settings
 from svc.voices.catalogue import VoiceCatalogue
 from tests.engine.pitch import measure_pitch
 
+pytestmark = pytest.mark.real
+
 PHONEMES = "ðə kwˈɪk bɹˈWn fˈɑks ʤˈʌmps ˈOvəɹ ðə lˈAzi dˈɔɡ."
 
 

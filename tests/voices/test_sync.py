@@ -24,7 +24,7 @@ from svc.voices.custom_voice import CustomVoice, StoredReference
 from svc.voices.custom_voices import CustomVoices
 from svc.voices.store import PendingUploads, VoiceStore
 from svc.voices.sync import VoiceSync, open_object_store
-from tests.audio.recordings import encoded
+from tests.audio.recordings import encode_recording
 from tests.cloning.fakes import load_fake_encoder
 from tests.voices.examples import make_voice
 from tests.voices.s3_server import BUCKET, FailingProxy, S3Server, environment, open_bucket
@@ -314,7 +314,7 @@ def test_two_servers_over_http(
     with serve("here") as here, serve("there") as there:
         for client in (here, there):
             wait_until(lambda client=client: client.get("/readyz").status_code == 200)  # type: ignore[misc]
-        files = {"files": ("x", encoded(spoken, "mp3"))}
+        files = {"files": ("x", encode_recording(spoken, "mp3"))}
         voice = here.post("/voices", data={"name": "Anna"}, files=files).json()
         path = f"/v1/voices/{voice['voice_id']}"
         wait_until(lambda: there.get(path).json()["name"] == "Anna")

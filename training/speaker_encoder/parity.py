@@ -33,8 +33,9 @@ try:
     from svc.engine.turbo import TurboEngine
     from svc.text.g2p.vocabulary import VOCABULARY
     from svc.text.language import Language
-    from svc.voices.catalogue import VoiceCatalogue, built_in
-    from svc.voices.parameters import VoiceParameters, accent_of
+    from svc.voices.built_in import load_built_in_voices
+    from svc.voices.catalogue import VoiceCatalogue
+    from svc.voices.parameters import VoiceParameters, load_accent
 except ImportError as error:
     raise SystemExit(f"svc must be installed in this environment (pip install -e ..): {error}") from error
 
@@ -83,7 +84,7 @@ def compare(synthesis: Synthesis, engine: TurboEngine, ids: list[int], voice: Vo
     parameters = to_parameters(voice)
     utterance = Utterance(
         "".join(symbols[number] for number in ids),
-        VoiceCatalogue(built_in()).sketch(parameters, Language.ENGLISH_US).style,
+        VoiceCatalogue(load_built_in_voices()).build(parameters, Language.ENGLISH_US).style,
         layer_offsets=parameters.layer_offsets,
         pitch_scale=parameters.pitch_scale,
         vocoder_embedding=parameters.vocoder_embedding,
@@ -106,8 +107,10 @@ def compare_accents(pca: VoicePca) -> float:
     voice, differences = sample_wide_voice(pca), []
     melody, offsets = np.zeros(STYLE, np.float32), voice.layer_offsets[0].numpy()
     parameters = replace(to_parameters(voice), melody=melody, foreign_layer_offsets=offsets)
-    for letter, language in {each.key[0]: each.language for each in built_in() if not each.language.english}.items():
-        accent = accent_of(language)
+    for letter, language in {
+        each.key[0]: each.language for each in load_built_in_voices() if not each.language.english
+    }.items():
+        accent = load_accent(language)
         accented = pca.apply_accent(voice, letter, Accent(torch.tensor(accent.offset), torch.tensor(accent.shares)))
         differences.append(np.abs(accented.layer_offsets[0].numpy() - parameters.layer_offsets_in(language)).max())
         differences.append(np.abs(accented.melody[0].numpy() - parameters.melody_in(language)).max())

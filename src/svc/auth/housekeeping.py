@@ -39,7 +39,7 @@ class Housekeeping:
         except KeysUnavailable as error:  # every request tries again
             log.error("the keys table is unavailable: %s", error.reason)
         try:
-            async with tasks.running(self._run()):
+            async with tasks.run_in_background(self._run()):
                 yield
         finally:
             await self.tidy()

@@ -152,7 +152,7 @@ class RefinementWorker:
         self._custom_voices = custom_voices
 
     def running(self) -> AbstractAsyncContextManager[None]:
-        return tasks.running(self._poll())
+        return tasks.run_in_background(self._poll())
 
     async def _poll(self) -> None:
         pause = _POLL_SECONDS

@@ -1,6 +1,7 @@
 """The 54 voices that come with Kokoro: their style tables, languages, genders and ids, and the preview texts."""
 
 from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 from io import BytesIO
 
@@ -74,7 +75,9 @@ class KokoroVoice:
         return row
 
 
-def load_built_in_voices() -> list[KokoroVoice]:
+@cache
+def load_built_in_voices() -> tuple[KokoroVoice, ...]:
+    """All 54. Their tables take 28 MB, so they are read once and shared."""
     archive = np.load(BytesIO(files("svc").joinpath("data/voices.npz").read_bytes()))
     keys = [str(key) for key in archive["names"]]
     # The tables are stored as low-rank products: they change slowly with the length of the sentence.
@@ -84,7 +87,7 @@ def load_built_in_voices() -> list[KokoroVoice]:
         letter: np.mean([style for key, style in styles.items() if key[1] == letter], axis=0) for letter in _GENDERS
     }
     names = _name_voices(keys)
-    return [KokoroVoice(key, names[key], styles[key], neutral[key[1]]) for key in keys]
+    return tuple(KokoroVoice(key, names[key], styles[key], neutral[key[1]]) for key in keys)
 
 
 def _name_voices(keys: list[str]) -> dict[str, str]:

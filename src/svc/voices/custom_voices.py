@@ -37,7 +37,7 @@ class CustomVoices:
 
     def running(self) -> AbstractAsyncContextManager[None]:
         """Polls for changes by other processes: the command line, or a server that shares the folder."""
-        return tasks.running(self._poll())
+        return tasks.run_in_background(self._poll())
 
     async def _poll(self) -> None:
         while True:

@@ -101,7 +101,7 @@ class VoiceSync:
 
     def running(self) -> AbstractAsyncContextManager[None]:
         """Fetches and uploads in the background, beginning at once."""
-        return tasks.running(
+        return tasks.run_in_background(
             self._repeat(self.fetch, self._fetch_seconds), self._repeat(self.upload, _UPLOAD_POLL_SECONDS)
         )
 

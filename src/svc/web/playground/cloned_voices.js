@@ -189,7 +189,7 @@ export function createSimilarityReport(voice) {
 function gradeSimilarity({ similarity, nearest_built_in_similarity: nearest }) {
   if (similarity >= nearest + CLEARLY_NEARER) return "Clearly nearer to the recording than any built-in voice";
   if (similarity >= nearest) return "A little nearer to the recording than any built-in voice";
-  return "A weak likeness: a built-in voice is nearer to the recording";
+  return "Low similarity: a built-in voice is nearer to the recording";
 }
 
 function createWarningList(warnings) {

@@ -89,7 +89,7 @@ function checkLength({ seconds, speechSeconds }) {
     return { grade: "bad", title: "Too short", text: `${found} ${needed}` };
   }
   if (speechSeconds < CHECK.good_speech_seconds)
-    return { grade: "fair", title: "Short", text: `${found} 10 to 20 make a better likeness.` };
+    return { grade: "fair", title: "Short", text: `${found} 10 to 20 give a more similar voice.` };
   return { grade: "good", title: "Length", text: found };
 }
 
