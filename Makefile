@@ -27,7 +27,7 @@ serve: $(VENV)/serve.stamp
 	$(BIN)/svc serve
 
 check: static
-	$(BIN)/pytest -m "not real"
+	$(BIN)/pytest -m "not real" -n auto
 
 test: static $(CLIENT_STAMPS) browser
 	$(BIN)/pytest

@@ -39,8 +39,9 @@ STORY = (
 )
 
 
-# Tests in these folders, or with these fixtures, need real parts: models, a browser, databases, client packages.
-_REAL_FOLDERS = frozenset({"browser", "clients", "deploy"})
+# Tests in these folders, or with these fixtures, need real parts: a model, a browser, a database, client packages, or
+# the installed command.
+_REAL_FOLDERS = frozenset({"browser", "cli", "clients", "deploy"})
 _REAL_FIXTURES = frozenset({"pipeline", "whisper", "postgres", "postgres_url", "encoder", "surroundings"})
 
 

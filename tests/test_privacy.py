@@ -4,7 +4,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 
+
+@pytest.mark.real
 def test_speaking_leaves_nothing_in_the_home_folder(tmp_path: Path) -> None:
     """ONNX Runtime keeps what it would report to its maker, and an id of the machine, in ~/.cache."""
     program = (
