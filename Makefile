@@ -27,7 +27,7 @@ serve: $(VENV)/serve.stamp
 	$(BIN)/svc serve
 
 check: static
-	$(BIN)/pytest -m "not real" -n auto
+	$(BIN)/pytest -m "not real and not slow" -n auto
 
 test: static $(CLIENT_STAMPS) browser
 	$(BIN)/pytest

@@ -57,7 +57,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session", autouse=True)
 def _share_one_encoder(pytestconfig: pytest.Config) -> Iterator[None]:
     """Every service loads a speaker encoder when it starts: here they share one, which in `make check` is a fake."""
-    load = load_fake_encoder if pytestconfig.getoption("-m") == "not real" else svc.app.load_speaker_encoder
+    load = load_fake_encoder if "not real" in pytestconfig.getoption("-m") else svc.app.load_speaker_encoder
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(svc.app, "load_speaker_encoder", cache(load))
         yield

@@ -123,6 +123,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 def test_hostile_texts_get_an_answer(client: TestClient, text: str) -> None:
     response = client.post(PATH, params={"output_format": "pcm_8000"}, json={"text": text})
@@ -153,6 +154,7 @@ def test_text_limit(phonemizer: Phonemizer) -> None:
         assert response.json()["detail"]["status"] == "max_character_limit_exceeded"
 
 
+@pytest.mark.slow
 def test_longest_text(client: TestClient) -> None:
     text = ("All work and no play makes for a rather long text, doesn't it? " * 700)[:40_000]
     response = client.post(PATH, params={"output_format": "ulaw_8000"}, json={"text": text})

@@ -203,6 +203,7 @@ def test_clip_matches_the_speech_from_start_to_end(
     assert correlation(decoded.samples[length - burst : length], expected[length - burst : length]) > 0.97
 
 
+@pytest.mark.slow
 @each_format()
 def test_stream_matches_the_speech_from_start_to_end(output_format: OutputFormat) -> None:
     decoded = decode_speech_stream(output_format).samples

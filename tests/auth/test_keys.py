@@ -40,12 +40,12 @@ def test_credentials_are_distinct() -> None:
         "svc_",
         "svc_tmp_",
         "hello",
-        generate_credential(Kind.KEY)[:-1],
-        generate_credential(Kind.KEY) + "a",
+        pytest.param(generate_credential(Kind.KEY)[:-1], id="too short"),
+        pytest.param(generate_credential(Kind.KEY) + "a", id="too long"),
         "svc_" + "é" * 43,
         "x" * 47,
         "svc_" + "_" * 43,
-        generate_credential(Kind.KEY).upper(),
+        pytest.param(generate_credential(Kind.KEY).upper(), id="upper case"),
     ],
 )
 def test_other_strings_have_no_kind(credential: str) -> None:

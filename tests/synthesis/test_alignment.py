@@ -58,6 +58,7 @@ def test_an_expression_is_heard_from_its_first_to_its_last_word() -> None:
     assert original.ends[10] == pytest.approx(normalized.ends[read.index("dollars") + len("dollars") - 1])
 
 
+@pytest.mark.slow
 @given(st.text(max_size=200))
 @settings(max_examples=150, deadline=None)
 def test_any_text(text: str) -> None:

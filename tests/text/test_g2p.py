@@ -220,6 +220,7 @@ def test_any_text_is_phonemized(phonemizer: Phonemizer, text: str, language: Lan
     check_tokens(text, phonemizer(text, language))
 
 
+@pytest.mark.slow
 def test_random_mixtures_of_scripts(phonemizer: Phonemizer) -> None:
     letters = "abcé 1.'-ñãअनु ंтпαβשלمر안녕สวัবাதம漢字アん&!"
     generator = random.Random(7)

@@ -230,6 +230,7 @@ def _restart(tmp_path: Path) -> dict[str, CustomVoice]:
     return found
 
 
+@pytest.mark.slow
 def test_a_crash_at_any_step(store: VoiceStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Adding, changing and removing, interrupted at each disk operation."""
     other = StoredReference.of(b"other")
@@ -281,6 +282,7 @@ while True:
 """
 
 
+@pytest.mark.slow
 def test_a_process_that_is_killed_leaves_no_damage(tmp_path: Path) -> None:
     generator = random.Random(7)
     for _ in range(12):

@@ -28,7 +28,7 @@ from teacher import corpus, voices
 
 try:
     import soxr
-    from svc.engine.acoustic_model import SAMPLES_A_FRAME
+    from svc.engine.acoustic_model import SAMPLES_PER_FRAME
     from svc.engine.protocol import Utterance
     from svc.engine.turbo import TurboEngine
     from svc.text.g2p.vocabulary import VOCABULARY
@@ -89,7 +89,7 @@ def compare(synthesis: Synthesis, engine: TurboEngine, ids: list[int], voice: Vo
         pitch_scale=parameters.pitch_scale,
         vocoder_embedding=parameters.vocoder_embedding,
     )
-    features = engine._acoustic_model.features_of(utterance)
+    features = engine._acoustic_model.predict(utterance)
     samples = np.concatenate([chunk.samples for chunk in engine.synthesize(utterance)])
     speech = synthesis(ids, voice)
     figures = []
@@ -97,7 +97,7 @@ def compare(synthesis: Synthesis, engine: TurboEngine, ids: list[int], voice: Vo
         (speech.f0[0].numpy(), speech.wave),
         (features.pitch[0], torch.from_numpy(soxr.resample(samples, engine.sample_rate, RATE))[None]),
     ):
-        seconds = len(curve) * SAMPLES_A_FRAME / engine.sample_rate
+        seconds = len(curve) * SAMPLES_PER_FRAME / engine.sample_rate
         figures += [seconds, median_pitch(curve), float(pitch(wave)[0, 0].exp())]
     return figures
 

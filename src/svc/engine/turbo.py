@@ -1,6 +1,6 @@
 """svc-turbo: Kokoro's acoustic model, with a vocoder head of its own instead of Kokoro's generator.
 
-The head is a small network that was distilled from the generator (see training/) and renders the same features many
+The head is a small network that was distilled from the generator (see training/head) and renders the same features many
 times faster. Its receptive field is a few frames to either side; what depends on the whole utterance (the phase of the
 pitch, the mean and deviation of the features) is an input. So it renders windows of any length, and the samples are
 those of the whole utterance up to rounding.

@@ -130,6 +130,7 @@ def _random_frame(chance: random.Random) -> str | bytes:
     return json.dumps(fields)
 
 
+@pytest.mark.slow
 def test_thousands_of_random_frames(service: Running) -> None:
     chance = random.Random(4)
     sent = 0

@@ -175,6 +175,7 @@ def _masked(message: Frame) -> bytes:
     return b"\x81" + bytes([0x80 | 126]) + len(payload).to_bytes(2) + b"\0\0\0\0" + payload
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_client_that_does_not_read_holds_up_nobody_and_is_dropped(phonemizer: Phonemizer, kind: str) -> None:
     with running(phonemizer, ping=1) as service:
