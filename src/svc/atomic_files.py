@@ -1,4 +1,4 @@
-"""Files that are whole after a crash: either what was written is there, or what was there before."""
+"""Atomic files: after a crash either the new content is there, or the old."""
 
 import fcntl
 import os
@@ -6,23 +6,23 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-BESIDE = ".new"
-"""Ends the name of a file that is being written. After a crash such files may be left over."""
+TEMPORARY_SUFFIX = ".new"
+"""Of a file that is being written. A crash can leave such files behind."""
 
 
 def write(file: Path, content: bytes) -> None:
-    """Writes beside the place first, then moves there; when this returns, it is on the disk."""
-    beside = file.with_name(file.name + BESIDE)
-    with beside.open("wb") as out:
+    """Writes to a temporary file and renames it; when this returns, the content is on disk."""
+    temporary = file.with_name(file.name + TEMPORARY_SUFFIX)
+    with temporary.open("wb") as out:
         out.write(content)
         out.flush()
         os.fsync(out.fileno())
-    beside.replace(file)
+    temporary.replace(file)
     sync(file.parent)
 
 
 def remove(file: Path) -> None:
-    """Removes the file, if it is there; when this returns, it is gone from the disk."""
+    """Removes the file if it exists; when this returns, the removal is on disk."""
     file.unlink(missing_ok=True)
     sync(file.parent)
 
@@ -37,16 +37,16 @@ def sync(folder: Path) -> None:
 
 
 @contextmanager
-def locked(file: Path) -> Iterator[None]:
-    """Keeps out every other thread and process that locks the same file; ends with the process, however that ends."""
+def hold_lock(file: Path) -> Iterator[None]:
+    """An exclusive lock between threads and processes; the system releases it when the process ends."""
     with file.open("ab") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 
 @contextmanager
-def claimed(file: Path) -> Iterator[bool]:
-    """Whether the file could be locked: not while another process has it. What is locked stays so until the end."""
+def try_lock(file: Path) -> Iterator[bool]:
+    """Yields whether the lock was free; if so, holds it until the block is left."""
     with file.open("ab") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -24,13 +24,13 @@ def test_aliases_are_opt_in(phonemizer: Phonemizer) -> None:
 
 
 def test_the_model_id_is_echoed(client: TestClient) -> None:
-    def echoed(**body: object) -> str:
+    def get_model_header(**body: object) -> str:
         return client.post("/v1/text-to-speech/af_heart", json={"text": "Hi.", **body}).headers["x-svc-model"]
 
-    assert echoed() == "svc-turbo"
-    assert echoed(model_id="eleven_v3") == "eleven_v3"
-    assert echoed(model_id="bad\r\nheader: 1") == "svc-turbo"
-    assert echoed(model_id=["x"]) == "svc-turbo"
+    assert get_model_header() == "svc-turbo"
+    assert get_model_header(model_id="eleven_v3") == "eleven_v3"
+    assert get_model_header(model_id="bad\r\nheader: 1") == "svc-turbo"
+    assert get_model_header(model_id=["x"]) == "svc-turbo"
 
 
 def test_account(client: TestClient) -> None:

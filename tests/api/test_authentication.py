@@ -106,7 +106,7 @@ def new_key(table_url: str, clock: Clock) -> Callable[..., str]:
     return new_key
 
 
-def _refused(client: TestClient, method: str, path: str, headers: Mapping[str, str | bytes]) -> str:
+def _get_refusal(client: TestClient, method: str, path: str, headers: Mapping[str, str | bytes]) -> str:
     """The `status` of a 401 in its one shape."""
     response = client.request(method, path, headers=headers)  # type: ignore[arg-type]
     assert response.status_code == 401, (method, path, response.text)
@@ -132,7 +132,7 @@ def test_no_key(static: TestClient, method: str, path: str) -> None:
         {"authorization": "key-one"},
         {"xi-api-key": " "},
     ):
-        assert _refused(static, method, path, headers) == "missing_api_key"
+        assert _get_refusal(static, method, path, headers) == "missing_api_key"
 
 
 @pytest.mark.parametrize(("method", "path"), PROTECTED)
@@ -144,9 +144,9 @@ def test_wrong_key(static: TestClient, method: str, path: str) -> None:
         generate_credential(Kind.KEY),
         generate_credential(Kind.EPHEMERAL),
     ):
-        assert _refused(static, method, path, {"xi-api-key": wrong}) == "invalid_api_key"
-        assert _refused(static, method, path, {"authorization": f"Bearer {wrong}"}) == "invalid_api_key"
-    assert _refused(static, method, path, {"xi-api-key": b"\xff\xfe\x80"}) == "invalid_api_key"
+        assert _get_refusal(static, method, path, {"xi-api-key": wrong}) == "invalid_api_key"
+        assert _get_refusal(static, method, path, {"authorization": f"Bearer {wrong}"}) == "invalid_api_key"
+    assert _get_refusal(static, method, path, {"xi-api-key": b"\xff\xfe\x80"}) == "invalid_api_key"
 
 
 @pytest.mark.parametrize(
@@ -204,13 +204,13 @@ def test_open_without_any_key(client: TestClient) -> None:
 
 
 def test_a_key_of_the_table(shared: TestClient, new_key: Callable[..., str], clock: Clock) -> None:
-    assert _refused(shared, "GET", "/v1/voices", {}) == "missing_api_key"
-    assert _refused(shared, "GET", "/v1/voices", {"xi-api-key": generate_credential(Kind.KEY)}) == "invalid_api_key"
+    assert _get_refusal(shared, "GET", "/v1/voices", {}) == "missing_api_key"
+    assert _get_refusal(shared, "GET", "/v1/voices", {"xi-api-key": generate_credential(Kind.KEY)}) == "invalid_api_key"
     headers = {"xi-api-key": new_key(expires_at=int(clock()) + 3)}
     for method, path in PROTECTED:
         assert shared.request(method, path, headers=headers).status_code != 401, (method, path)
     clock.now = int(clock()) + 3
-    assert _refused(shared, "GET", "/v1/voices", headers) == "invalid_api_key"
+    assert _get_refusal(shared, "GET", "/v1/voices", headers) == "invalid_api_key"
 
 
 @pytest.mark.parametrize("kind", [Kind.EPHEMERAL, Kind.KEY])
@@ -219,7 +219,7 @@ def test_what_may_only_speak(shared: TestClient, new_key: Callable[..., str], ki
     for method, path in ALLOWED_TO_TOKENS:
         assert shared.request(method, path, headers=headers).status_code != 401, (method, path)
     for method, path in FORBIDDEN_TO_TOKENS:
-        assert _refused(shared, method, path, headers) == "insufficient_scope"
+        assert _get_refusal(shared, method, path, headers) == "insufficient_scope"
 
 
 @pytest.mark.parametrize("path", ["/v1/voices/%2e%2e/models", "/v1/text-to-speech/%2e%2e/models"])
@@ -232,7 +232,7 @@ def test_no_way_around_by_the_path(shared: TestClient, new_key: Callable[..., st
 def test_a_single_use_token_is_for_a_socket_alone(shared: TestClient, new_key: Callable[..., str]) -> None:
     headers = {"xi-api-key": new_key(Kind.SINGLE_USE, Scope.TTS_WEBSOCKET)}
     for method, path in PROTECTED:
-        assert _refused(shared, method, path, headers) == "insufficient_scope"
+        assert _get_refusal(shared, method, path, headers) == "insufficient_scope"
 
 
 def test_keys_that_cannot_be_checked(phonemizer: Phonemizer) -> None:
@@ -245,7 +245,7 @@ def test_keys_that_cannot_be_checked(phonemizer: Phonemizer) -> None:
         assert "hidden" not in response.text
         assert "127.0.0.1" not in response.text
         assert client.get("/v1/voices", headers={"xi-api-key": "key-one"}).status_code == 200
-        assert _refused(client, "GET", "/v1/voices", {}) == "missing_api_key"
+        assert _get_refusal(client, "GET", "/v1/voices", {}) == "missing_api_key"
         assert client.get("/openapi.json").status_code == 200
 
 

@@ -219,7 +219,7 @@ class _Counting(FakeEngine):
 
 
 @contextmanager
-def _served(engine: _Counting, phonemizer: Phonemizer) -> Iterator[str]:
+def _serve(engine: _Counting, phonemizer: Phonemizer) -> Iterator[str]:
     """A real server on a free port of the loopback, for what a test client cannot show."""
     server = uvicorn.Server(
         uvicorn.Config(create_app(Settings(), Pipeline(engine, phonemizer)), port=0, log_level="warning")
@@ -246,7 +246,7 @@ def test_stream_sends_before_the_rest_is_made(phonemizer: Phonemizer) -> None:
     engine = _Counting()
     engine.let.release()  # one step must be enough for the response to begin: no other is let
     with (
-        _served(engine, phonemizer) as address,
+        _serve(engine, phonemizer) as address,
         httpx.stream("POST", f"{address}{PATH}/stream?output_format=pcm_24000", json={"text": LONG}) as response,
     ):
         assert next(response.iter_raw())
@@ -256,7 +256,7 @@ def test_stream_sends_before_the_rest_is_made(phonemizer: Phonemizer) -> None:
 @pytest.mark.parametrize("path", [PATH, f"{PATH}/stream"])
 def test_hanging_up_stops_the_work(path: str, phonemizer: Phonemizer) -> None:
     engine = _Counting()
-    with _served(engine, phonemizer) as address:
+    with _serve(engine, phonemizer) as address:
         with pytest.raises(httpx.ReadTimeout):
             httpx.post(f"{address}{path}", json={"text": LONG}, timeout=0.5)
         before = engine.steps
@@ -272,7 +272,7 @@ def test_hanging_up_stops_the_work(path: str, phonemizer: Phonemizer) -> None:
 def test_short_text_is_not_stuck_behind_a_long_one(phonemizer: Phonemizer) -> None:
     engine = _Counting()
     order: list[str] = []
-    with _served(engine, phonemizer) as address:
+    with _serve(engine, phonemizer) as address:
 
         def ask(name: str, text: str) -> None:
             assert httpx.post(f"{address}{PATH}?output_format=pcm_8000", json={"text": text}, timeout=600).is_success

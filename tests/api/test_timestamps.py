@@ -11,7 +11,7 @@ PATH = "/v1/text-to-speech/af_heart"
 TEXT = 'Dr. Fox paid $5 <break time="0.5s"/> at noon, didn\'t she? “Yes…” 你好！\u2028\n\nThe end. '
 
 
-def _joined(objects: list[dict[str, Any]], name: str) -> tuple[str, list[float], list[float]]:
+def _join(objects: list[dict[str, Any]], name: str) -> tuple[str, list[float], list[float]]:
     found = [each[name] for each in objects if each[name] is not None]
     return (
         "".join(character for each in found for character in each["characters"]),
@@ -24,12 +24,12 @@ def _check(objects: list[dict[str, Any]]) -> None:
     audio = b"".join(base64.b64decode(each["audio_base64"]) for each in objects)
     seconds = len(audio) / 2 / 24_000
     for name in ("alignment", "normalized_alignment"):
-        _, starts, ends = _joined(objects, name)
+        _, starts, ends = _join(objects, name)
         times = [time for pair in zip(starts, ends, strict=True) for time in pair]
         assert times == sorted(times)
         assert 0 <= times[0] <= times[-1] <= seconds + 0.001
-    assert _joined(objects, "alignment")[0] == TEXT
-    read = _joined(objects, "normalized_alignment")[0]
+    assert _join(objects, "alignment")[0] == TEXT
+    read = _join(objects, "normalized_alignment")[0]
     assert "Doctor Fox paid five dollars" in read
     assert "break" not in read
 

@@ -16,7 +16,7 @@ from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline
 from tests.audio.recordings import RATE, encode_recording, noise
 from tests.browser.conftest import AUDIBLE, OpenPage, Serve, launch_browser, wait_until
-from tests.clients.conftest import decoded, serving, wait_until_ready
+from tests.clients.conftest import decode_audio, serving, wait_until_ready
 from tests.cloning.fakes import StyleEchoEngine, StyleEncoder, load_style_encoder
 
 _SLOW_DECODER = """() => {
@@ -125,7 +125,7 @@ def test_the_real_speaker_encoder_and_engine(
         expect(page.locator("#say")).to_have_text("Speak")
         with page.expect_download() as download:
             page.click("#download")
-        samples, _ = decoded(Path(download.value.path()).read_bytes(), "wav")
+        samples, _ = decode_audio(Path(download.value.path()).read_bytes(), "wav")
         assert transcribe((samples / 32768).astype(np.float32)).startswith("the quick brown fox jumps over")
 
 

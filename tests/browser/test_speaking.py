@@ -22,7 +22,7 @@ from svc.engine.protocol import Chunk, Samples, Utterance
 from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline
 from tests.browser.conftest import AUDIBLE, TIMEOUT, OpenPage, Serve, wait_until
-from tests.clients.conftest import decoded, serving, wait_until_ready
+from tests.clients.conftest import decode_audio, serving, wait_until_ready
 
 # Collects every word that is highlighted, in order.
 _COLLECT_HIGHLIGHTS = """
@@ -242,7 +242,7 @@ def test_downloads_the_clip(page: Page, output_format: str, container: str) -> N
     with page.expect_download() as download:
         page.click("#download")
     assert download.value.suggested_filename == f"heart-one-two-three-four.{output_format.split('_')[0]}"
-    samples, rate = decoded(Path(download.value.path()).read_bytes(), container)
+    samples, rate = decode_audio(Path(download.value.path()).read_bytes(), container)
     assert rate == int(output_format.split("_")[1])
     assert np.abs(samples).max() > (0.05 if container in {"mp3", "ogg"} else 0.05 * 32768)
     length = float(page.inner_text("#length").removesuffix(" s"))
@@ -331,6 +331,6 @@ def test_the_real_engine_is_intelligible(
         with page.expect_download() as download:
             page.click("#download")
         samples: Samples
-        samples, _ = decoded(Path(download.value.path()).read_bytes(), "wav")
+        samples, _ = decode_audio(Path(download.value.path()).read_bytes(), "wav")
         assert transcribe((samples / 32768).astype(np.float32)) == "the quick brown fox jumps over the lazy dog"
         assert json.loads(page.inner_text("#factor")) > 0

@@ -105,12 +105,12 @@ class _NotesRefusals:
         self._refused = refused
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async def noted(message: Message) -> None:
+        async def note(message: Message) -> None:
             if message.get("status") == 503:
                 self._refused.set()
             await send(message)
 
-        await self._app(scope, receive, noted)
+        await self._app(scope, receive, note)
 
 
 @dataclass(frozen=True)
@@ -119,12 +119,12 @@ class Report:
 
     outcomes: dict[str, dict[str, Any]]
 
-    def returned(self, call: str) -> Any:
+    def get_result(self, call: str) -> Any:
         outcome = self.outcomes[call]
         assert "returned" in outcome, outcome.get("trace")
         return outcome["returned"]
 
-    def raised(self, call: str) -> dict[str, Any]:
+    def get_error(self, call: str) -> dict[str, Any]:
         outcome = self.outcomes[call]
         assert "raised" in outcome, outcome
         return outcome
@@ -221,7 +221,7 @@ def http(phonemizer: Phonemizer, tmp_path_factory: pytest.TempPathFactory) -> It
         yield client
 
 
-def decoded(audio: bytes, container: str) -> tuple[Samples, int]:
+def decode_audio(audio: bytes, container: str) -> tuple[Samples, int]:
     """The samples of a clip and their rate."""
     with av.open(io.BytesIO(audio), "r", format=container) as clip:
         stream = clip.streams.audio[0]

@@ -43,11 +43,11 @@ class _NotesEndings:
         self._endings = endings
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async def noted(message: Message) -> None:
+        async def note(message: Message) -> None:
             if message["type"] == "websocket.http.response.start":
                 self._endings.append(message["status"])
             elif message["type"] == "websocket.close":
                 self._endings.append(message["code"])
             await send(message)
 
-        await self._app(scope, receive, noted)
+        await self._app(scope, receive, note)

@@ -39,7 +39,7 @@ PAGE = "https://a-page.example"
 
 def in_node(address: str, messages: Messages) -> Conversation:
     """With the WebSocket of browsers, as Node has it."""
-    conversation = run("browser.cjs", "js", address, *map(json.dumps, messages)).returned("conversation")
+    conversation = run("browser.cjs", "js", address, *map(json.dumps, messages)).get_result("conversation")
     assert isinstance(conversation, dict)
     return conversation
 

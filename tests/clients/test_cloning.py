@@ -44,34 +44,34 @@ def report(client_name: str, cloned: Callable[[str], Report]) -> Report:
 
 
 def test_the_voice_is_there(report: Report) -> None:
-    voice = report.returned("voice")
+    voice = report.get_result("voice")
     assert voice["voice_id"].startswith("custom-")
     assert (voice["name"], voice["description"], voice["category"]) == ("Anna", "Warm.", "cloned")
     assert voice["labels"] == {"language": "en", "accent": "irish"}
-    added = report.returned("added")
+    added = report.get_result("added")
     assert added["voice_id"].startswith("custom-")
     assert added.get("requires_verification", False) is False
 
 
 def test_it_is_changed(report: Report) -> None:
-    edited = report.returned("edited")
+    edited = report.get_result("edited")
     assert (edited["name"], edited["description"]) == ("Berta", "Warm.")
     assert edited["labels"]["accent"] == "welsh"
     if "unlabelled" in report.outcomes:
-        assert report.returned("unlabelled") == {"status": "ok"}
+        assert report.get_result("unlabelled") == {"status": "ok"}
 
 
 def test_it_speaks(report: Report) -> None:
-    spoken = base64.b64decode(report.returned("spoken"))
+    spoken = base64.b64decode(report.get_result("spoken"))
     assert len(spoken) / 2 / 24_000 > 2
     if "by_name" in report.outcomes:
-        assert len(base64.b64decode(report.returned("by_name"))) == len(spoken)
+        assert len(base64.b64decode(report.get_result("by_name"))) == len(spoken)
 
 
 def test_it_is_listed_until_it_is_removed(report: Report) -> None:
-    assert "Berta" in report.returned("listed")
-    report.returned("removed")
-    assert "Berta" not in report.returned("listed_after")
+    assert "Berta" in report.get_result("listed")
+    report.get_result("removed")
+    assert "Berta" not in report.get_result("listed_after")
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_it_is_listed_until_it_is_removed(report: Report) -> None:
     ],
 )
 def test_errors(report: Report, client_name: str, call: str, http_status: int, status: str) -> None:
-    error: dict[str, Any] = report.raised(call)
+    error: dict[str, Any] = report.get_error(call)
     if client_name == "python_0":
         assert error["status"] == status
         return

@@ -9,7 +9,7 @@ import pytest
 from svc.engine.fake import FakeEngine
 from svc.synthesis.pipeline import Pipeline
 from svc.text.g2p import Phonemizer
-from tests.clients.conftest import Certificate, decoded
+from tests.clients.conftest import Certificate, decode_audio
 from tests.clients.reply import Reply
 from tests.clients.sockets import Witnessed, witness
 
@@ -31,7 +31,7 @@ def driven(phonemizer: Phonemizer, certificate: Certificate) -> Callable[[int], 
 
 
 def audio(witnessed: Witnessed, call: str) -> bytes:
-    return base64.b64decode(witnessed.report.returned(call))
+    return base64.b64decode(witnessed.report.get_result(call))
 
 
 def test_heard(pipeline: Pipeline, certificate: Certificate, transcribe: Callable[..., str]) -> None:
@@ -44,7 +44,7 @@ def test_heard(pipeline: Pipeline, certificate: Certificate, transcribe: Callabl
 
 @each_generation
 def test_format_by_default(generation: int, driven: Callable[[int], Witnessed]) -> None:
-    clip, rate = decoded(audio(driven(generation), "default_format"), "mp3")
+    clip, rate = decode_audio(audio(driven(generation), "default_format"), "mp3")
     assert rate == 44_100
     assert len(clip) / rate == pytest.approx(len(audio(driven(generation), "spoken")) / 2 / 24_000, abs=0.06)
 
@@ -59,7 +59,7 @@ def test_voice_settings(generation: int, driven: Callable[[int], Witnessed]) -> 
 @but_the_first
 @pytest.mark.parametrize(("call", "words"), [("wrong_key", "The key is not one"), ("unknown_format", "mp3_1_1")])
 def test_errors(generation: int, driven: Callable[[int], Witnessed], call: str, words: str) -> None:
-    error = driven(generation).report.raised(call)
+    error = driven(generation).report.get_error(call)
     assert (error["raised"], error["status_code"]) == ("ApiError", 1008)
     assert words in str(error["body"])
 

@@ -10,7 +10,7 @@ import soxr
 from svc.app import create_app
 from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline
-from tests.clients.conftest import KEY, decoded, drive, serving, wait_until_ready
+from tests.clients.conftest import KEY, decode_audio, drive, serving, wait_until_ready
 
 SENTENCE = "The quick brown fox jumps over the lazy dog."
 HEARD = "the quick brown fox jumps over the lazy dog"
@@ -24,12 +24,12 @@ def address(pipeline: Pipeline) -> Iterator[str]:
 
 
 def test_python(address: str, transcribe: Callable[..., str]) -> None:
-    clip = drive("python_2", address, text=SENTENCE, calls=["clip"]).returned("clip")
-    samples, rate = decoded(base64.b64decode(clip), "mp3")
+    clip = drive("python_2", address, text=SENTENCE, calls=["clip"]).get_result("clip")
+    samples, rate = decode_audio(base64.b64decode(clip), "mp3")
     assert transcribe(soxr.resample(samples, rate, 24_000)) == HEARD
 
 
 def test_javascript(address: str, transcribe: Callable[..., str]) -> None:
-    lines = drive("javascript_2", address, text=SENTENCE, calls=["stream_timestamps"]).returned("stream_timestamps")
+    lines = drive("javascript_2", address, text=SENTENCE, calls=["stream_timestamps"]).get_result("stream_timestamps")
     audio = b"".join(base64.b64decode(line["audio_base64"]) for line in lines)
     assert transcribe(np.frombuffer(audio, "<i2").astype(np.float32) / 32_768) == HEARD

@@ -31,9 +31,9 @@ class SlowEngine(FakeEngine):
 
 
 def replies(report: Report, call: str) -> list[Reply]:
-    returned = report.returned(call)
-    assert returned["errors"] == []
-    return [_reply(base64.b64decode(each["audio"]), each["words"]) for each in returned["replies"]]
+    get_result = report.get_result(call)
+    assert get_result["errors"] == []
+    return [_reply(base64.b64decode(each["audio"]), each["words"]) for each in get_result["replies"]]
 
 
 def _reply(audio: bytes, words: Words) -> Reply:
@@ -75,7 +75,7 @@ def test_interruption(driven: Witnessed, engine: SlowEngine) -> None:
 
 
 def test_wrong_key(driven: Witnessed) -> None:
-    socket, http = (driven.report.returned(call) for call in ("wrong_key", "wrong_key_over_http"))
+    socket, http = (driven.report.get_result(call) for call in ("wrong_key", "wrong_key_over_http"))
     (error,) = socket["errors"]
     assert "401" in error
     assert sum("invalid_api_key" in error for error in http["errors"]) == 2, "one for each sentence"

@@ -153,5 +153,5 @@ def test_on_a_full_disk_the_old_file_remains(queue: RefinementQueue, monkeypatch
 
 def test_a_file_that_was_not_finished_before_a_crash_is_ignored(queue: RefinementQueue, folder: Path) -> None:
     folder.mkdir()
-    (folder / f"{make_voice().voice_id}{atomic_files.BESIDE}").write_bytes(b"")
+    (folder / f"{make_voice().voice_id}{atomic_files.TEMPORARY_SUFFIX}").write_bytes(b"")
     assert queue.waiting() == []

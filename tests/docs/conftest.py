@@ -55,7 +55,7 @@ class Surroundings:
     recording: bytes
     """Of somebody who speaks, or nearly so."""
 
-    def adapted(self, text: str) -> str:
+    def adapt(self, text: str) -> str:
         """The text with the addresses of the servers, and with a custom voice that exists."""
         if _EXAMPLE_VOICE.search(text):
             text = _EXAMPLE_VOICE.sub(self._clone(), text)
@@ -100,7 +100,7 @@ def surroundings(phonemizer: Phonemizer, tmp_path_factory: pytest.TempPathFactor
     authority.issue_cert("localhost").private_key_and_cert_chain_pem.write_to_path(certificate)
     authority.cert_pem.write_to_path(certificate, append=True)
     with ExitStack() as stack:
-        preloaded = stack.enter_context(_preloaded(folder / "svc.socket"))
+        preloaded = stack.enter_context(_preload(folder / "svc.socket"))
         environment = _environment(folder, folder / "svc.socket")
         cache = folder / "cache"
         # The open one keeps its voices where the command line looks for them.
@@ -128,7 +128,7 @@ def _babble(seconds: float) -> Samples:
 
 
 @contextmanager
-def _preloaded(address: Path) -> "Iterator[subprocess.Popen[bytes]]":
+def _preload(address: Path) -> "Iterator[subprocess.Popen[bytes]]":
     with subprocess.Popen([sys.executable, "-m", "tests.docs.preloaded", address], cwd=ROOT) as process:
         try:
             yield process

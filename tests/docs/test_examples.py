@@ -19,7 +19,7 @@ _COMMAND = re.compile(r"^\s*(\$ |curl|docker|export|make|npm|pip|python3?|sudo|s
 Run = Callable[[Block, str, Path, dict[str, str]], "subprocess.CompletedProcess[str] | None"]
 
 
-def _executed(
+def _execute(
     command: list[str | Path], folder: Path, environment: dict[str, str]
 ) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
@@ -35,26 +35,26 @@ def _executed(
 
 
 def _sh(_: Block, text: str, folder: Path, environment: dict[str, str]) -> "subprocess.CompletedProcess[str]":
-    return _executed(["bash", "-euo", "pipefail", "-c", text], folder, environment)
+    return _execute(["bash", "-euo", "pipefail", "-c", text], folder, environment)
 
 
 def _python(block: Block, text: str, folder: Path, environment: dict[str, str]) -> "subprocess.CompletedProcess[str]":
     """With the client that the block names, and nothing else, or with what svc itself brings."""
     if not block.words:
-        return _executed([sys.executable, "-c", text], folder, environment)
+        return _execute([sys.executable, "-c", text], folder, environment)
     packages = CLIENTS / block.words[0]
     assert packages.is_dir(), f"{packages} is missing; `make test` puts it there"
-    return _executed([sys.executable, "-S", "-c", text], folder, {**environment, "PYTHONPATH": str(packages)})
+    return _execute([sys.executable, "-S", "-c", text], folder, {**environment, "PYTHONPATH": str(packages)})
 
 
 def _js(_: Block, text: str, folder: Path, environment: dict[str, str]) -> "subprocess.CompletedProcess[str]":
     (folder / "example.mjs").write_text(text)
-    return _executed([NODE, "example.mjs"], folder, environment)
+    return _execute([NODE, "example.mjs"], folder, environment)
 
 
 def _caddy(_: Block, text: str, folder: Path, environment: dict[str, str]) -> "subprocess.CompletedProcess[str]":
     (folder / "Caddyfile").write_text(text)
-    return _executed([_CADDY, "validate", "--adapter", "caddyfile", "--config", "Caddyfile"], folder, environment)
+    return _execute([_CADDY, "validate", "--adapter", "caddyfile", "--config", "Caddyfile"], folder, environment)
 
 
 def _nginx(_: Block, text: str, folder: Path, __: dict[str, str]) -> None:
@@ -81,7 +81,7 @@ RUNNERS: dict[str, Run] = {
 def test_examples_work(page: Path, surroundings: Surroundings, checkout: Path) -> None:
     for block in blocks(page):
         if block.language in RUNNERS and block.runs:
-            text = surroundings.adapted(block.text)
+            text = surroundings.adapt(block.text)
             done = RUNNERS[block.language](block, text, checkout, surroundings.environment)
             assert done is None or done.returncode == 0, f"{block}\n{done.stdout}"
 

@@ -225,7 +225,7 @@ def _restart(tmp_path: Path) -> dict[str, CustomVoice]:
         assert {file.name for file in folder.iterdir()} == {"voice.json", voice.reference.name}
     folders = {folder.name for folder in (tmp_path / "voices").glob("custom-*")}
     assert folders == set(found)
-    leftovers = (tmp_path / "voices").rglob(f"*{atomic_files.BESIDE}")
+    leftovers = (tmp_path / "voices").rglob(f"*{atomic_files.TEMPORARY_SUFFIX}")
     assert not [file for file in leftovers if file.parent.name != "outbox"]  # there, the next write replaces it
     return found
 

@@ -170,7 +170,7 @@ class RefinementWorker:
         waiting = await asyncio.to_thread(self._queue.waiting)
         if not waiting:
             return True
-        with atomic_files.claimed(self._queue.lock_file) as claimed:
+        with atomic_files.try_lock(self._queue.lock_file) as claimed:
             return not claimed or all([await self._try_to_refine(voice_id) for voice_id in waiting])
 
     async def _try_to_refine(self, voice_id: str) -> bool:

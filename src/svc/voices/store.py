@@ -77,7 +77,7 @@ class VoiceStore:
         if not self._folder.exists():
             return
         with self._locked():
-            for file in self._removed.glob(f"*{atomic_files.BESIDE}"):
+            for file in self._removed.glob(f"*{atomic_files.TEMPORARY_SUFFIX}"):
                 file.unlink()
             for folder in self._folders():
                 if self.is_removed(folder.name) or not (folder / _VOICE).exists():
@@ -227,7 +227,7 @@ class VoiceStore:
         try:
             for folder in (self._folder, self._removed):
                 folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            with atomic_files.locked(self._lock):
+            with atomic_files.hold_lock(self._lock):
                 try:
                     yield
                 finally:  # explicit nanoseconds: the file system's own clock may be coarser than two changes

@@ -111,7 +111,7 @@ def audio(frames: list[Frame]) -> bytes:
     return b"".join(base64.b64decode(frame["audio"]) for frame in frames if frame.get("audio"))
 
 
-def told(frames: list[Frame], name: str = "alignment") -> str:
+def join_characters(frames: list[Frame], name: str = "alignment") -> str:
     return "".join("".join(frame[name]["chars"]) for frame in frames if frame.get(name))
 
 

@@ -10,7 +10,7 @@ import httpx
 import pytest
 from websockets.exceptions import ConnectionClosed
 
-from tests.api.realtime.conftest import Running, eventually, running, told
+from tests.api.realtime.conftest import Running, eventually, join_characters, running
 
 KINDS = ["stream-input", "multi-stream-input"]
 DEEP = "[" * 100_000
@@ -69,7 +69,7 @@ def test_what_is_unknown_or_null_is_ignored(service: Running) -> None:
             "text": "Hello.", "unknown": {"deep": [1]}, "flush": None, "voice_settings": {"stability": "much"},
             "generation_config": {"chunk_length_schedule": [None, -5, "70", 1e9]}, "try_trigger_generation": "x",
         })  # fmt: skip
-        assert told(caller.send({"text": ""}).rest()) == "Hello."
+        assert join_characters(caller.send({"text": ""}).rest()) == "Hello."
         assert caller.close_code == 1000
 
 
@@ -80,14 +80,14 @@ def test_after_the_end_everything_is_ignored(service: Running) -> None:
         caller.socket.send("not JSON")
         caller.socket.send(b"binary")
         service.engine.may_speak.set()
-        assert told(caller.rest()) == "Hello."
+        assert join_characters(caller.rest()) == "Hello."
         assert caller.close_code == 1000
 
 
 def test_characters_that_are_none(service: Running) -> None:
     with service.open("stream-input") as caller:
         caller.socket.send('{"text": "Hello\\ud800 \\u0000 world."}')
-        assert "Hello" in told(caller.send({"text": ""}).rest())
+        assert "Hello" in join_characters(caller.send({"text": ""}).rest())
         assert caller.close_code == 1000
 
 
@@ -102,7 +102,7 @@ def test_a_format_that_there_is_not(service: Running, kind: str) -> None:
 def test_a_voice_that_there_is_not(service: Running, phonemizer: Any, kind: str) -> None:
     with service.open(kind, voice="nobody") as caller:
         caller.send({"text": "Hello.", "context_id": "a", "flush": True})
-        assert "H" in told([caller.next()])
+        assert "H" in join_characters([caller.next()])
     with running(phonemizer, strict_voices=True) as strict, strict.open(kind, voice="nobody") as caller:
         (frame,) = caller.rest()
         assert (frame["error"], caller.close_code) == ("voice_not_found", 1008)
@@ -151,10 +151,13 @@ def test_thousands_of_random_frames(service: Running) -> None:
                     caller.rest()
                     codes[caller.close_code] += 1
         bystander.send({"text": "After.", "context_id": "a", "flush": True}, {"context_id": "a", "close_context": True})
-        assert told(bystander.until(lambda frame: bool(frame.get("isFinal")))).split() == ["Before.", "After."]
+        assert join_characters(bystander.until(lambda frame: bool(frame.get("isFinal")))).split() == [
+            "Before.",
+            "After.",
+        ]
     assert set(codes) <= {1000, 1003, 1008}
     assert codes[1008] > 30
     eventually(lambda: service.sockets() == 0)
     assert httpx.get(f"{service.address}/health").json() == {"status": "ready"}
     with service.open("stream-input") as caller:
-        assert told(caller.send({"text": "Hello."}, {"text": ""}).rest()) == "Hello."
+        assert join_characters(caller.send({"text": "Hello."}, {"text": ""}).rest()) == "Hello."

@@ -14,7 +14,7 @@ from websockets.exceptions import InvalidStatus
 
 from svc.api.realtime.context import Context
 from svc.text.g2p import Phonemizer
-from tests.api.realtime.conftest import Frame, Running, eventually, running, told
+from tests.api.realtime.conftest import Frame, Running, eventually, join_characters, running
 from tests.auth.clock import Clock
 
 KINDS = ["stream-input", "multi-stream-input"]
@@ -44,7 +44,7 @@ def test_where_a_key_may_be(guarded: tuple[Running, Clock], headers: Frame, quer
     service, _ = guarded
     with service.open("stream-input", headers, **query) as caller:
         caller.send({"text": " ", **first}, {"text": "Hello."}, {"text": ""})
-        assert told(caller.rest()).strip() == "Hello."
+        assert join_characters(caller.rest()).strip() == "Hello."
         assert caller.close_code == 1000
 
 
@@ -71,7 +71,7 @@ def test_a_single_use_token_opens_one_socket(guarded: tuple[Running, Clock]) -> 
     token = minted.json()["token"]
     with service.open("stream-input", single_use_token=token) as caller:
         caller.send({"text": " "}, {"text": "Hello."}, {"text": "", "flush": True})
-        assert told(caller.rest()).strip() == "Hello."
+        assert join_characters(caller.rest()).strip() == "Hello."
     with service.open("stream-input", single_use_token=token) as caller:
         (frame,) = caller.send({"text": " "}).rest()
         assert frame["error"] == "invalid_api_key"
@@ -85,7 +85,7 @@ def test_a_token_that_expires_ends_the_socket_with_the_next_message(guarded: tup
     )
     with service.open(kind, authorization=f"Bearer {minted.json()['token']}") as caller:
         caller.send({"text": "Hello there.", "context_id": "a", "flush": True})
-        caller.until(lambda frame: "." in told([frame]))
+        caller.until(lambda frame: "." in join_characters([frame]))
         clock.now += 3600
         (frame,) = caller.send({"text": "And more.", "context_id": "a"}).rest()
         assert (frame["error"], caller.close_code) == ("invalid_api_key", 1008)
@@ -105,7 +105,7 @@ def test_silence_does_not_count_while_the_server_speaks(service: Running) -> Non
         with pytest.raises(TimeoutError):
             caller.socket.recv(timeout=1.5)
         service.engine.may_speak.set()
-        assert told(caller.rest()).strip() == "Hello there."
+        assert join_characters(caller.rest()).strip() == "Hello there."
         assert caller.close_code == 1008
 
 
@@ -143,7 +143,7 @@ def test_the_server_shuts_down(phonemizer: Phonemizer, kind: str) -> None:
         assert refusal.value.response.status_code == 503
         service.engine.may_speak.set()
         frames = caller.rest()
-        assert told(frames) == LONG
+        assert join_characters(frames) == LONG
         assert (frames[-1]["isFinal"], caller.close_code) == (True, 1012)
 
 
@@ -170,7 +170,7 @@ def _silent_client(service: Running, kind: str, **query: str) -> socket.socket:
     return plain
 
 
-def _masked(message: Frame) -> bytes:
+def _mask(message: Frame) -> bytes:
     payload = json.dumps(message).encode()
     return b"\x81" + bytes([0x80 | 126]) + len(payload).to_bytes(2) + b"\0\0\0\0" + payload
 
@@ -180,11 +180,11 @@ def _masked(message: Frame) -> bytes:
 def test_a_client_that_does_not_read_holds_up_nobody_and_is_dropped(phonemizer: Phonemizer, kind: str) -> None:
     with running(phonemizer, ping=1) as service:
         stubborn = _silent_client(service, kind, output_format="pcm_48000")
-        stubborn.sendall(_masked({"text": LONG * 50, "context_id": "a", "flush": True}))
+        stubborn.sendall(_mask({"text": LONG * 50, "context_id": "a", "flush": True}))
         eventually(lambda: service.engine.chunks > 5)
         with service.open("stream-input") as caller:
             caller.send({"text": "Hello."}, {"text": ""})
-            assert told(caller.rest()) == "Hello."
+            assert join_characters(caller.rest()) == "Hello."
         made = service.engine.chunks
         assert made < 200  # of some 700: the engine does not run ahead of who does not listen
         eventually(lambda: service.sockets() == 0)
@@ -204,7 +204,7 @@ def test_too_many_sockets(phonemizer: Phonemizer) -> None:
             pass
         assert refusal.value.response.status_code == 429
         first.send({"text": "Hello."}, {"text": ""})
-        assert told(first.rest()) == "Hello."
+        assert join_characters(first.rest()) == "Hello."
 
 
 def test_a_page_from_elsewhere_may_not_use_an_open_server(service: Running) -> None:
@@ -212,7 +212,7 @@ def test_a_page_from_elsewhere_may_not_use_an_open_server(service: Running) -> N
         pass
     assert refusal.value.response.status_code == 403
     with service.open("stream-input", {"origin": "http://localhost:3000"}) as caller:
-        assert told(caller.send({"text": "Hello."}, {"text": ""}).rest()) == "Hello."
+        assert join_characters(caller.send({"text": "Hello."}, {"text": ""}).rest()) == "Hello."
 
 
 def test_nothing_is_left_behind(service: Running) -> None:

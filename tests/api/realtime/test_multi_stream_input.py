@@ -9,7 +9,7 @@ from websockets.exceptions import InvalidStatus
 
 from svc.api.realtime.protocols import MAX_CONTEXTS
 from svc.text.g2p import Phonemizer
-from tests.api.realtime.conftest import Frame, Running, audio, running, told
+from tests.api.realtime.conftest import Frame, Running, audio, join_characters, running
 
 LONG = "This is a long sentence that goes on and on. " * 12
 
@@ -35,7 +35,7 @@ def _say(context: str, text: str) -> list[Frame]:
 def test_a_turn(service: Running) -> None:
     with service.open("multi-stream-input", auto_mode="true") as caller:
         *sound, final = caller.send(*_say("a", "Hello there.")).until(_final)
-        assert told(sound) == " Hello there. "
+        assert join_characters(sound) == " Hello there. "
         assert all(frame["contextId"] == "a" and frame["isFinal"] is None and frame["audio"] for frame in sound)
         assert final["audio"] is None
         assert (final["contextId"], final["context_id"], final["is_final"]) == ("a", "a", True)
@@ -49,7 +49,7 @@ def test_contexts_speak_side_by_side_each_with_its_settings(service: Running) ->
             caller.send({"text": LONG, "context_id": context, "flush": True})
             caller.send({"context_id": context, "close_context": True})
         frames = caller.until(_final) + caller.until(_final)
-        assert told(_of(frames, "slow")) == told(_of(frames, "fast")) == " " + LONG
+        assert join_characters(_of(frames, "slow")) == join_characters(_of(frames, "fast")) == " " + LONG
         assert len(audio(_of(frames, "slow"))) > 3 * len(audio(_of(frames, "fast")))
         order = [frame["contextId"] for frame in frames]
         assert order.index("fast") < len(order) - 1 - order[::-1].index("slow")
@@ -61,7 +61,7 @@ def test_only_a_close_ends_a_context(service: Running) -> None:
         caller.send({"text": "", "context_id": "a"}, {"text": ""})  # to keep the socket alive
         caller.send({"text": "three", "context_id": "a", "flush": True}, {"context_id": "a", "close_context": True})
         frames = caller.until(_final)
-        assert told(frames) == "one two three"
+        assert join_characters(frames) == "one two three"
         assert [_final(frame) for frame in frames].count(True) == 1
 
 
@@ -75,7 +75,7 @@ def test_a_context_that_is_closed_without_a_flush_falls_silent_at_once(service: 
         service.engine.may_speak.set()
         frames = caller.until(_final)
         assert {frame["contextId"] for frame in frames} == {"kept"}
-        assert told(frames).strip() == "Hello there."
+        assert join_characters(frames).strip() == "Hello there."
         assert service.engine.chunks - before <= 3
 
 
@@ -86,7 +86,7 @@ def test_what_was_flushed_is_spoken_and_what_was_not_is_dropped(service: Running
         caller.send({"text": "Text that was not. And more of it.", "context_id": "a"})
         caller.send({"context_id": "a", "close_context": True})
         service.engine.may_speak.set()
-        assert told(caller.until(_final)) == "Flushed text. "
+        assert join_characters(caller.until(_final)) == "Flushed text. "
 
 
 def test_a_second_close_breaks_off_what_was_flushed(service: Running) -> None:
@@ -97,7 +97,7 @@ def test_a_second_close_breaks_off_what_was_flushed(service: Running) -> None:
         caller.send({"context_id": "a", "close_context": True})  # somebody interrupts
         assert _final(caller.next())
         service.engine.may_speak.set()
-        assert told(caller.until(_final)).strip() == "Hello there."
+        assert join_characters(caller.until(_final)).strip() == "Hello there."
         assert service.engine.chunks - before <= 3
 
 
@@ -106,8 +106,8 @@ def test_an_id_can_be_used_again(service: Running) -> None:
         service.engine.may_speak.clear()
         caller.send(*_say("a", "The first text."), *_say("a", "The second text."))
         service.engine.may_speak.set()
-        assert told(caller.until(_final)).strip() == "The first text."
-        assert told(caller.until(_final)).strip() == "The second text."
+        assert join_characters(caller.until(_final)).strip() == "The first text."
+        assert join_characters(caller.until(_final)).strip() == "The second text."
 
 
 def test_what_was_closed_or_never_was_can_be_closed_again(service: Running) -> None:
@@ -125,8 +125,8 @@ def test_closing_the_socket_finishes_what_was_flushed(service: Running) -> None:
         caller.send({"close_socket": True}, {"text": "too late", "context_id": "c"})
         frames = caller.rest()
         assert caller.close_code == 1000
-        assert told(_of(frames, "a")) == "Spoken. "
-        assert told(_of(frames, "b")) == ""
+        assert join_characters(_of(frames, "a")) == "Spoken. "
+        assert join_characters(_of(frames, "b")) == ""
 
 
 def test_a_message_without_an_id_has_a_context_too(service: Running) -> None:
@@ -141,7 +141,7 @@ def test_sentences_without_a_space_between_them_are_not_run_together(service: Ru
         caller.send({"text": " ", "context_id": "a"})
         caller.send({"text": "Hello there.", "context_id": "a"}, {"text": "How are you?", "context_id": "a"})
         caller.send({"context_id": "a", "flush": True}, {"context_id": "a", "close_context": True})
-        assert told(caller.until(_final)) == " Hello there. How are you? "
+        assert join_characters(caller.until(_final)) == " Hello there. How are you? "
 
 
 @pytest.mark.parametrize("auto_mode", ["true", "false"])
@@ -150,7 +150,7 @@ def test_words_in_pieces_are_not_torn_apart(service: Running, auto_mode: str) ->
     with service.open("multi-stream-input", auto_mode=auto_mode) as caller:
         caller.send(*({"text": letter, "context_id": "a"} for letter in text))
         caller.send({"context_id": "a", "flush": True}, {"context_id": "a", "close_context": True})
-        assert told(caller.until(_final)) == text
+        assert join_characters(caller.until(_final)) == text
 
 
 def test_there_can_be_too_many_contexts(service: Running) -> None:
@@ -160,7 +160,7 @@ def test_there_can_be_too_many_contexts(service: Running) -> None:
         assert {error["error"] for error in errors} == {"too_many_contexts"}
         assert errors[0]["contextId"] == f"c{MAX_CONTEXTS}"
         caller.send({"text": "Still here.", "context_id": "c0", "flush": True})
-        assert "S" in told([caller.next()])
+        assert "S" in join_characters([caller.next()])
 
 
 def test_an_engine_that_fails_takes_one_context_with_it(service: Running) -> None:
@@ -169,9 +169,9 @@ def test_an_engine_that_fails_takes_one_context_with_it(service: Running) -> Non
         error, final = caller.next(), caller.next()
         assert (error["error"], error["contextId"], error["audio"]) == ("internal_error", "broken", None)
         assert _final(final)
-        assert told(caller.send(*_say("whole", "Hello there.")).until(_final)).strip() == "Hello there."
+        assert join_characters(caller.send(*_say("whole", "Hello there.")).until(_final)).strip() == "Hello there."
         bystander.send({"text": "Hello."}, {"text": ""})
-        assert told(bystander.rest()) == "Hello."
+        assert join_characters(bystander.rest()) == "Hello."
 
 
 @pytest.fixture
@@ -201,7 +201,7 @@ def test_a_key_can_come_with_the_first_message(guarded: Running) -> None:
     with guarded.open("multi-stream-input") as caller:
         caller.send({"text": "Hello.", "context_id": "a", "xi_api_key": "right"})
         caller.send({"context_id": "a", "flush": True}, {"context_id": "a", "close_context": True})
-        assert told(caller.until(_final)).strip() == "Hello."
+        assert join_characters(caller.until(_final)).strip() == "Hello."
 
 
 @pytest.mark.parametrize(("given", "status"), [({"xi_api_key": "wrong"}, "invalid_api_key"), ({}, "missing_api_key")])
