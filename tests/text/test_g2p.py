@@ -136,6 +136,7 @@ def test_punctuation_is_kept(phonemizer: Phonemizer) -> None:
     assert join(phonemizer("好，好。「好」", Language.MANDARIN)) == "xau↓, xau↓. “xau↓”"
 
 
+@pytest.mark.slow
 def test_one_phonemizer_serves_many_threads() -> None:
     phonemizer = Phonemizer()
     texts = [("Dónde está la casa", Language.SPANISH), ("les amis de l'école", Language.FRENCH)] * 10

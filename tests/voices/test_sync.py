@@ -29,6 +29,8 @@ from tests.cloning.fakes import load_fake_encoder
 from tests.voices.examples import make_voice
 from tests.voices.s3_server import BUCKET, FailingProxy, S3Server, environment, open_bucket
 
+pytestmark = pytest.mark.real
+
 BUILT_IN = load_built_in_voices()
 REFERENCE = b"reference"
 

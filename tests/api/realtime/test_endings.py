@@ -17,6 +17,8 @@ from svc.text.g2p import Phonemizer
 from tests.api.realtime.conftest import Frame, Running, eventually, join_characters, running
 from tests.auth.clock import Clock
 
+pytestmark = pytest.mark.slow
+
 KINDS = ["stream-input", "multi-stream-input"]
 LONG = "This is a long sentence that goes on and on. " * 12
 
@@ -175,7 +177,6 @@ def _mask(message: Frame) -> bytes:
     return b"\x81" + bytes([0x80 | 126]) + len(payload).to_bytes(2) + b"\0\0\0\0" + payload
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_client_that_does_not_read_holds_up_nobody_and_is_dropped(phonemizer: Phonemizer, kind: str) -> None:
     with running(phonemizer, ping=1) as service:
