@@ -40,9 +40,9 @@ class Reply:
         assert starts[0] >= 0
         assert starts[-1] < self.seconds
 
-    def check_hearing(self, hear_words: Callable[[Samples], Words]) -> None:
+    def check_hearing(self, transcribe_words: Callable[[Samples], Words]) -> None:
         """The words begin when they are heard to."""
-        heard = hear_words(self.samples)
+        heard = transcribe_words(self.samples)
         assert self.text.lower().replace(".", "") == " ".join(word for word, _ in heard)
         # Some clients do not tell when the sound began, so that both count from the first word.
         (_, first), (_, first_heard) = self.words[0], heard[0]

@@ -109,12 +109,12 @@ def real_backend(serve: Callable[[Pipeline], Iterator[httpx.Client]], pipeline: 
     yield from serve(pipeline)
 
 
-def test_heard(real_backend: httpx.Client, hear_words: Callable[[Samples], Words]) -> None:
+def test_heard(real_backend: httpx.Client, transcribe_words: Callable[[Samples], Words]) -> None:
     conversation = in_node(socket_address(real_backend, "stream-input", **single_use(real_backend)), STREAM)
     spoken = reply(conversation)
     assert spoken.text == TEXT
     spoken.check_order()
-    spoken.check_hearing(hear_words)
+    spoken.check_hearing(transcribe_words)
     *_, last = conversation["frames"]
     assert (last["audio"], last["isFinal"]) == (None, True)
     assert (conversation["code"], conversation["clean"]) == (1000, True)

@@ -57,7 +57,7 @@ def test_voice_settings(generation: int, driven: Callable[[int], Witnessed]) -> 
 
 
 @but_the_first
-@pytest.mark.parametrize(("call", "words"), [("wrong_key", "The key is not one"), ("unknown_format", "mp3_1_1")])
+@pytest.mark.parametrize(("call", "words"), [("wrong_key", "The API key is unknown"), ("unknown_format", "mp3_1_1")])
 def test_errors(generation: int, driven: Callable[[int], Witnessed], call: str, words: str) -> None:
     error = driven(generation).report.get_error(call)
     assert (error["raised"], error["status_code"]) == ("ApiError", 1008)

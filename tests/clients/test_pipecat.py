@@ -47,11 +47,11 @@ def heard(pipeline: Pipeline) -> Witnessed:
 
 
 @pytest.mark.parametrize("way", ["socket", "http"])
-def test_heard(heard: Witnessed, way: str, hear_words: Callable[[Samples], Words]) -> None:
+def test_heard(heard: Witnessed, way: str, transcribe_words: Callable[[Samples], Words]) -> None:
     (reply,) = replies(heard.report, way)
     assert reply.text == TEXT
     reply.check_order()
-    reply.check_hearing(hear_words)
+    reply.check_hearing(transcribe_words)
     assert heard.endings == [1000]
 
 
