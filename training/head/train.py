@@ -54,6 +54,53 @@ class GradientBalancer:
         return total
 
 
+def create_optimizer(module: nn.Module, device: torch.device) -> torch.optim.AdamW:
+    """The learning rate is a tensor, so that it can change between replays of a captured step."""
+    gpu = device.type == "cuda"
+    rate = torch.zeros((), device=device)
+    return torch.optim.AdamW(
+        module.parameters(), lr=rate, betas=(0.8, 0.99), weight_decay=1e-3, fused=gpu, capturable=gpu
+    )
+
+
+def apply_gradients(optimizer: torch.optim.AdamW, gradients: tuple[Tensor, ...]) -> None:
+    parameters = optimizer.param_groups[0]["params"]
+    for parameter, gradient in zip(parameters, gradients, strict=True):
+        parameter.grad = gradient.contiguous()
+    optimizer.step()
+
+
+def autocast(device: torch.device) -> torch.autocast:
+    # Without the cache: casts made while a graph is captured must not be reused outside it.
+    return torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda", cache_enabled=False)
+
+
+def capture_graph(step: Callable[[], None], device: torch.device) -> Callable[[], None]:
+    """The step as a CUDA graph; without a GPU, the step itself."""
+    if device.type != "cuda":
+        return step
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        for _ in range(4):
+            step()
+    torch.cuda.current_stream().wait_stream(side)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        step()
+    return graph.replay
+
+
+def estimate_skill(hinge: Tensor) -> Tensor:
+    """Of the discriminators, 0 to 1: a hinge loss of 2 is chance, 1.9 earns the full weight."""
+    return ((2.0 - hinge) / 0.1).clamp(0.0, 1.0)
+
+
+def cosine_rate(along: float) -> float:
+    """Factor of the peak learning rate: a cosine that ends at 3 %."""
+    return 0.03 + 0.97 * 0.5 * (1 + math.cos(math.pi * along))
+
+
 class Trainer:
     def __init__(self, head: heads.Head, cache: TeacherCache, batch: int, length: int, device: torch.device) -> None:
         self.cache, self.batch, self.length, self.device = cache, batch, length, device
@@ -64,18 +111,11 @@ class Trainer:
         self.spectral = SpectralLoss().to(device)
         self.balancer = GradientBalancer(dict(WEIGHTS), device)
         self.head_rate, self.discriminator_rate = 5e-4, 5e-4
-        self.head_optimizer = self._create_optimizer(self.head)
-        self.discriminator_optimizer = self._create_optimizer(self.discriminators)
+        self.head_optimizer = create_optimizer(self.head, device)
+        self.discriminator_optimizer = create_optimizer(self.discriminators, device)
         self.hinge = torch.full((), 2.0, device=device)
         names = ("spectral", "hinge", "matching", "adversarial")
         self.sums = {name: torch.zeros((), device=device) for name in names}
-
-    def _create_optimizer(self, module: nn.Module) -> torch.optim.AdamW:
-        gpu = self.device.type == "cuda"
-        rate = torch.zeros((), device=self.device)
-        return torch.optim.AdamW(
-            module.parameters(), lr=rate, betas=(0.8, 0.99), weight_decay=1e-3, fused=gpu, capturable=gpu
-        )
 
     def set_rate(self, factor: float) -> None:
         self.head_optimizer.param_groups[0]["lr"].fill_(self.head_rate * factor)
@@ -83,13 +123,13 @@ class Trainer:
         self.discriminator_optimizer.param_groups[0]["lr"].fill_(rate)
 
     def _weigh_discriminators(self, hinge: Tensor) -> None:
-        """Weighs the discriminators by their skill: a hinge loss of 2 is chance, 1.9 earns the full weight.
+        """Weighs the discriminators by their skill.
 
         Gradients are scaled to one norm, so without this untrained discriminators would steer the head as strongly as
         trained ones.
         """
         self.hinge.lerp_(hinge.detach(), 0.01)
-        skill = ((2.0 - self.hinge) / 0.1).clamp(0.0, 1.0)
+        skill = estimate_skill(self.hinge)
         for name in ("matching", "adversarial"):
             self.balancer.weights[name].copy_(WEIGHTS[name] * skill)
 
@@ -97,24 +137,14 @@ class Trainer:
         """The head's wave, the same detached from the graph, and the target; all without margins."""
         pick = torch.randint(len(self.starts), (self.batch,), device=self.device)
         inputs, target = self.cache.crop(self.starts[pick], self.length)
-        with self._autocast():
+        with autocast(self.device):
             predicted = self.head(**inputs)
         edge = MARGIN * FRAME
         predicted, target = predicted[:, edge:-edge], target[:, edge:-edge]
         return predicted, predicted.detach().requires_grad_(), target
 
-    def _autocast(self) -> torch.autocast:
-        # Without the cache: casts made while a graph is captured must not be reused outside it.
-        return torch.autocast(self.device.type, torch.bfloat16, enabled=self.device.type == "cuda", cache_enabled=False)
-
-    def _update(self, optimizer: torch.optim.AdamW, gradients: tuple[Tensor, ...]) -> None:
-        parameters = optimizer.param_groups[0]["params"]
-        for parameter, gradient in zip(parameters, gradients, strict=True):
-            parameter.grad = gradient.contiguous()
-        optimizer.step()
-
     def _update_head(self, predicted: Tensor, gradient: Tensor) -> None:
-        self._update(self.head_optimizer, torch.autograd.grad(predicted, list(self.head.parameters()), gradient))
+        apply_gradients(self.head_optimizer, torch.autograd.grad(predicted, list(self.head.parameters()), gradient))
         torch._foreach_lerp_(list(self.average.parameters()), list(self.head.parameters()), 0.001)
 
     def spectral_step(self) -> None:
@@ -128,7 +158,7 @@ class Trainer:
         """One step of the head and of the discriminators, from one forward pass of the latter."""
         predicted, leaf, target = self._predict()
         spectral = self.spectral(leaf, target)
-        with self._autocast():
+        with autocast(self.device):
             outputs = self.discriminators(torch.cat([target, leaf]))
         hinge, adversarial, matching = discriminators.compute_losses(outputs)
         self._weigh_discriminators(hinge)
@@ -138,26 +168,11 @@ class Trainer:
             "matching": torch.autograd.grad(matching, leaf, retain_graph=True)[0],
             "adversarial": torch.autograd.grad(adversarial, leaf)[0],
         }
-        self._update(self.discriminator_optimizer, hinge_gradients)
+        apply_gradients(self.discriminator_optimizer, hinge_gradients)
         self._update_head(predicted, self.balancer(gradients))
         losses = {"spectral": spectral, "hinge": hinge, "matching": matching, "adversarial": adversarial}
         for name, loss in losses.items():
             self.sums[name] += loss.detach()
-
-    def capture(self, step: Callable[[], None]) -> Callable[[], None]:
-        """The step as a CUDA graph; without a GPU, the step itself."""
-        if self.device.type != "cuda":
-            return step
-        side = torch.cuda.Stream()
-        side.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(side):
-            for _ in range(4):
-                step()
-        torch.cuda.current_stream().wait_stream(side)
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
-            step()
-        return graph.replay
 
     @torch.no_grad()
     def validate(self, held_out: TeacherCache) -> float:
@@ -189,14 +204,13 @@ def run(trainer: Trainer, held_out: TeacherCache, args: argparse.Namespace) -> N
         if count == 0:
             continue
         trainer.set_rate(0.01)
-        replay = trainer.capture(step)
+        replay = capture_graph(step, trainer.device)
         trainer.read_losses(1)
         reported_at = time.monotonic()
         for done in range(count):
             progress = done / count if step == trainer.adversarial_step else 0.0
             along = args.start + (args.end - args.start) * progress
-            rate = 0.03 + 0.97 * 0.5 * (1 + math.cos(math.pi * along))
-            trainer.set_rate(rate * min(1.0, (done + 1) / 300))
+            trainer.set_rate(cosine_rate(along) * min(1.0, (done + 1) / 300))
             replay()
             steps += 1
             if steps % args.report_every == 0:

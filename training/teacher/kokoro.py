@@ -191,7 +191,8 @@ class Albert(nn.Module):
         self.encoder.embedding_hidden_mapping_in = nn.Linear(128, 768)
         self.encoder.albert_layer_groups = nn.ModuleList([group])
 
-    def forward(self, ids: Tensor) -> Tensor:
+    def forward(self, ids: Tensor, mask: Tensor | None = None) -> Tensor:
+        """`mask` [B, 1, 1, N] is True where there is a token; None where nothing is padded."""
         embed = self.embeddings
         position = torch.arange(ids.shape[1], device=ids.device)
         x = embed["word_embeddings"](ids) + embed["position_embeddings"](position)[None]
@@ -201,7 +202,7 @@ class Albert(nn.Module):
         attention = layer.attention
         for _ in range(12):
             q, k, v = (attention[n](x).unflatten(2, (12, 64)).transpose(1, 2) for n in ("query", "key", "value"))
-            mixed = F.scaled_dot_product_attention(q, k, v).transpose(1, 2).flatten(2)
+            mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=mask).transpose(1, 2).flatten(2)
             x = attention["LayerNorm"](x + attention["dense"](mixed))
             x = layer.full_layer_layer_norm(x + layer.ffn_output(F.gelu(layer.ffn(x), approximate="tanh")))
         return x

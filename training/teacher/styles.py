@@ -59,7 +59,7 @@ class StyleSampler:
         """A third are clones, where there are any; a few of the others speak at another pitch."""
         device = self.tables.device
         cloned = count // 3 if self.clones else 0
-        style = self._sample_styles(tokens, count - cloned)
+        style = self.sample_styles(tokens, count - cloned)
         layer_offsets = torch.zeros(len(style), LAYERS, STYLE, device=device)
         scale = torch.exp((torch.rand(len(style), device=device) - 0.5) * 0.5)
         scale = torch.where(torch.rand(len(style), device=device) < 0.7, 1.0, scale)
@@ -73,7 +73,7 @@ class StyleSampler:
         style = torch.cat([style, self.centre[tokens] + torch.cat([timbre, melody], dim=1)])
         return SampledVoices(style, torch.cat([layer_offsets, offsets]), torch.cat([scale, pitch]))
 
-    def _sample_styles(self, tokens: int, count: int) -> Tensor:
+    def sample_styles(self, tokens: int, count: int) -> Tensor:
         """Half built-in voices, a quarter mixtures, a quarter around and beyond them. [count, 256]"""
         quarter = count // 4
         eighth = quarter // 2

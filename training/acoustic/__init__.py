@@ -1,0 +1,1 @@
+"""The acoustic networks of svc-turbo 2: from phonemes and a voice to samples."""

@@ -1,0 +1,182 @@
+"""Checks that batches, windows and exports give what one whole utterance in torch gives.
+
+    python -m acoustic.exactness                                          # the networks, with random weights
+    python -m acoustic.exactness --teacher kokoro.pt                      # and the teacher's batched prosody
+    python -m acoustic.exactness --run run --floats floats --int8 int8    # and exports of a run
+
+Prints the largest differences, relative to the peak; fails where they are more than rounding. Int8 is printed only:
+it differs from floats by design, but its windows must equal its whole.
+"""
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from acoustic import model
+from acoustic.batched_teacher import BatchedProsody
+from acoustic.exported import ExportedNetworks
+from head.model import accumulate_phase
+from teacher import port
+from teacher.kokoro import FRAME
+
+ROUNDING = 2e-4
+
+
+def compare(one: torch.Tensor, other: torch.Tensor) -> float:
+    return float((one - other).abs().max() / (other.abs().max() + 1e-9))
+
+
+@torch.no_grad()
+def check_prosody() -> float:
+    """A batch of two texts against each alone."""
+    network = model.Prosody().eval()
+    lengths = (23, 9)
+    ids = torch.randint(1, model.SYMBOLS, (2, 23))
+    mask = torch.arange(23)[None] < torch.tensor(lengths)[:, None]
+    durations = torch.randint(1, 6, (2, 23)) * mask
+    style = torch.randn(2, 128)
+    frames = durations.sum(dim=1)
+    frame_mask = torch.arange(int(frames.max()))[None] < frames[:, None]
+
+    def run(ids, style, mask, durations, frame_mask):
+        film = network.make_film(style)
+        encoded = network.encode(ids, film, mask)
+        token, place = model.expand_tokens(durations, int(durations.sum(dim=1).max()))
+        curves = network.predict_curves(encoded, token, place, durations.gather(1, token), film, frame_mask)
+        return network.predict_durations(encoded), *model.decode_curves(curves)
+
+    batch = run(ids, style, mask, durations, frame_mask)
+    worst = 0.0
+    for i, length in enumerate(lengths):
+        alone = run(ids[i : i + 1, :length], style[i : i + 1], None, durations[i : i + 1, :length], None)
+        for one, other in zip(batch, alone, strict=True):
+            worst = max(worst, compare(one[i : i + 1, : other.shape[1]], other))
+    return worst
+
+
+@torch.no_grad()
+def check_speech() -> tuple[float, float]:
+    """Decoder and head: a batch of two clips against each alone, a window against the whole clip."""
+    decoder, head = model.Decoder().eval(), model.Head().eval()
+    frames = (70, 40)
+    mask = torch.arange(70)[None] < torch.tensor(frames)[:, None]
+    text = torch.randn(2, 70, decoder.size.text_width) * mask[..., None]
+    place, duration = torch.zeros(2, 70).long(), torch.ones(2, 70).long()
+    f0 = (150 + 30 * torch.randn(2, 140)) * mask.repeat_interleave(2, 1)
+    energy, phase = torch.randn(2, 140), torch.rand(2, 140)
+    timbre, summary = torch.randn(2, model.LAYERS, 128), torch.randn(2, model.SUMMARY)
+    mask_offset = 0.1 * torch.randn(2, model.MASKS)
+
+    def run(items, left, right, mask):
+        film, statistics = decoder.make_film(timbre[items], summary[items])
+        w, h = slice(left, right), slice(2 * left, 2 * right)
+        features = decoder(
+            text[items, w], place[items, w], duration[items, w], f0[items, h], energy[items, h], film, mask
+        )
+        present = None if mask is None else mask.repeat_interleave(2, 1)[..., None].float()
+        position = torch.full((len(features),), 2 * left)
+        head_film = head.make_film(timbre[items, -1], statistics, None)
+        return head(features, f0[items, h], phase[items, h], head_film, position, mask_offset[items], present)
+
+    batch = run(slice(0, 2), 0, 70, mask)
+    from_batch = 0.0
+    for i, count in enumerate(frames):
+        alone = run(slice(i, i + 1), 0, count, None)
+        # The last frame overlaps what follows the clip, which is nothing alone and masked frames in a batch.
+        end = (2 * count - 2) * FRAME
+        from_batch = max(from_batch, compare(batch[i : i + 1, :end], alone[:, :end]))
+    whole = run(slice(0, 1), 0, 70, None)
+    context = decoder.context + (head.context + 1) // 2
+    part = run(slice(0, 1), 30 - context, 40 + context, None)
+    inside = part[:, 2 * context * FRAME : (2 * context + 20) * FRAME]
+    return from_batch, compare(inside, whole[:, 60 * FRAME : 80 * FRAME])
+
+
+@torch.no_grad()
+def check_teacher(path: Path) -> float:
+    """The teacher's F0 and energy for two texts in a batch, against each alone."""
+    teacher = port.load(path)
+    texts = [port.PROBE_IDS, port.PROBE_IDS[:17]]
+    lengths = torch.tensor([len(text) + 2 for text in texts])
+    ids = torch.zeros(2, int(lengths.max()), dtype=torch.long)
+    for row, text in zip(ids, texts, strict=True):
+        row[1 : len(text) + 1] = torch.tensor(text)
+    style = 0.1 * torch.randn(2, 128)
+    _, rounded, f0, energy = BatchedProsody(teacher).predict(ids, lengths, style)
+    worst = 0.0
+    for i, length in enumerate(lengths):
+        words = teacher.bert_encoder(teacher.bert(ids[i : i + 1, :length]))
+        encoded = teacher.predictor.text_encoder(words, style[i : i + 1])
+        durations = torch.round(teacher.predictor.durations(encoded)[0]).clamp(min=1).long()
+        if not torch.equal(durations, rounded[i, :length]):
+            raise SystemExit("the batched teacher's durations differ")
+        index = torch.repeat_interleave(torch.arange(int(length)), durations)
+        for one, other in zip((f0, energy), teacher.predictor.curves(encoded[:, index], style[i : i + 1]), strict=True):
+            worst = max(worst, compare(one[i : i + 1, : other.shape[1]], other))
+    return worst
+
+
+@torch.no_grad()
+def check_export(run: Path, exported: Path) -> dict[str, float]:
+    """Exported graphs against torch, and a window of theirs against their whole."""
+    prosody, decoder, head = (model.load(name, run) for name in ("prosody", "decoder", "head"))
+    ids = torch.tensor([[0, *port.PROBE_IDS, *port.PROBE_IDS, 0]])
+    style, timbre = prosody.style.mean[None], decoder.style.mean.expand(1, model.LAYERS, -1).contiguous()
+    film = prosody.make_film(style)
+    encoded = prosody.encode(ids, film, None)
+    durations = torch.round(prosody.predict_durations(encoded)).clamp(min=1).long()
+    token, place = model.expand_tokens(durations, int(durations.sum()))
+    duration = durations.gather(1, token)
+    f0, energy = model.decode_curves(prosody.predict_curves(encoded, token, place, duration, film, None))
+    film, statistics = decoder.make_film(timbre, model.summarise(ids[0], durations[0], f0, energy))
+    features = decoder(decoder.text(ids)[:, token[0]], place, duration, f0, energy, film, None)
+    head_film = head.make_film(timbre[:, -1], statistics, None)
+    wave = head(features, f0, accumulate_phase(f0), head_film, torch.zeros(1, dtype=torch.int64))
+
+    networks = ExportedNetworks(exported)
+    output = networks.predict_prosody(ids.numpy(), style.numpy())
+    moved = int(np.abs(output.durations - durations.numpy()).sum())
+    output.durations, output.f0, output.energy = durations.numpy(), f0.numpy(), energy.numpy()
+    embedding = np.zeros((1, model.VOCODER_EMBEDDING), np.float32)
+    exported_features, whole = networks.synthesize(ids.numpy(), output, timbre.numpy(), embedding)
+    context = decoder.context + (head.context + 1) // 2
+    count, middle = token.shape[1], token.shape[1] // 2
+    left, right = max(0, middle - 4 - context), min(count, middle + 4 + context)
+    _, part = networks.synthesize(ids.numpy(), output, timbre.numpy(), embedding, slice(left, right))
+    samples = 2 * FRAME
+    inside = part[:, (middle - 4 - left) * samples : (middle + 4 - left) * samples]
+    expected = whole[:, (middle - 4) * samples : (middle + 4) * samples]
+    return {
+        "frames of durations": moved,
+        "features": compare(torch.from_numpy(exported_features), features),
+        "wave": compare(torch.from_numpy(whole), wave),
+        "window": float(np.abs(inside - expected).max() / np.abs(whole).max()),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name in ("teacher", "run", "floats", "int8"):
+        parser.add_argument(f"--{name}", type=Path)
+    args = parser.parse_args()
+    torch.manual_seed(0)
+    found = {"prosody, batch": check_prosody()}
+    found["speech, batch"], found["speech, window"] = check_speech()
+    if args.teacher:
+        found["teacher, batch"] = check_teacher(args.teacher)
+    shown = {}
+    if args.run and args.floats:
+        found |= {f"floats, {name}": value for name, value in check_export(args.run, args.floats).items()}
+    if args.run and args.int8:
+        shown = {f"int8, {name}": value for name, value in check_export(args.run, args.int8).items()}
+        found["int8, window"] = shown.pop("int8, window")
+    for name, value in (found | shown).items():
+        print(f"{name:30s} {value:.1e}")
+    if any(value > ROUNDING for value in found.values()):
+        raise SystemExit("a difference is more than rounding")
+
+
+if __name__ == "__main__":
+    main()

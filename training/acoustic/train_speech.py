@@ -1,0 +1,317 @@
+"""Trains decoder and head: from phonemes, durations, F0, energy and a voice to samples.
+
+    python -m acoustic.train_speech --teacher kokoro.pt --head head.onnx --discriminators discriminators.pt \\
+        --voices voices.pt --clones clones.npz --corpus corpus.npz --out run
+
+First the decoder learns the teacher's features, and the head, which starts from the shipped one, to do with predicted
+statistics and fewer blocks. Then both are trained together, through the head, with discriminators. `--out` gets
+decoder.pt and head.pt (running means of the weights) and discriminators.pt; `--resume run` continues from them. On a
+GPU each step is one captured CUDA graph.
+"""
+
+import argparse
+import copy
+import random
+import time
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from acoustic import corpus, model
+from acoustic.speech_cache import SpeechCache, synthesize
+from acoustic.voice_sampler import VoiceSampler
+from head import discriminators
+from head.discriminators import Discriminators
+from head.export import restore
+from head.spectral_loss import SpectralLoss
+from head.train import (
+    WEIGHTS,
+    GradientBalancer,
+    apply_gradients,
+    autocast,
+    capture_graph,
+    cosine_rate,
+    create_optimizer,
+    estimate_skill,
+    log,
+    set_seed,
+)
+from teacher import port, voices
+from teacher.kokoro import FRAME
+
+CROP = 52
+"""Frames of 25 ms that the decoder sees."""
+MARGIN = 14
+"""Frames that a crop may reach beyond its clip: edges of clips must be learned, too."""
+VOCODED = slice(20, 84)
+"""Which of the decoder's frames, at 80 Hz, the head works on."""
+SCORED = slice(8, 56)
+"""Which of the head's frames the losses see. Those nearer to an edge lack context."""
+
+
+class Trainer:
+    def __init__(
+        self,
+        decoder: model.Decoder,
+        head: model.Head,
+        critics: Discriminators,
+        cache: SpeechCache,
+        batch: int,
+        device: torch.device,
+    ) -> None:
+        self.cache, self.batch, self.device = cache, batch, device
+        self.starts, self.clips = cache.find_starts(CROP, MARGIN)
+        self.decoder, self.head, self.discriminators = decoder.to(device), head.to(device), critics.to(device)
+        self.modules: dict[str, nn.Module] = {
+            "decoder": self.decoder,
+            "head": self.head,
+            "discriminators": self.discriminators,
+        }
+        self.averages = {name: copy.deepcopy(self.modules[name]).requires_grad_(False) for name in ("decoder", "head")}
+        self.spectral = SpectralLoss().to(device)
+        self.balancer = GradientBalancer(dict(WEIGHTS), device)
+        self.optimizers = {name: create_optimizer(module, device) for name, module in self.modules.items()}
+        # The discriminators come trained: they count from the first step.
+        self.hinge = torch.full((), 1.9, device=device)
+        self.regression_share = torch.ones((), device=device)
+        """Norm of the regression's gradient at the features, relative to that of the losses on the wave."""
+        names = ("features", "statistics", "spectral", "hinge", "matching", "adversarial")
+        self.sums = {name: torch.zeros((), device=device) for name in names}
+
+    def set_rates(self, **rates: float) -> None:
+        for name, rate in rates.items():
+            self.optimizers[name].param_groups[0]["lr"].fill_(rate)
+
+    def _sample(self) -> dict[str, Tensor]:
+        pick = torch.randint(len(self.starts), (self.batch,), device=self.device)
+        return self.cache.crop(self.starts[pick], self.clips[pick], CROP, self.decoder.text.context)
+
+    @staticmethod
+    def _decode(decoder: model.Decoder, crop: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
+        """Features [B, 2 CROP, 512] and statistics."""
+        film, statistics = decoder.make_film(crop["timbre"], crop["summary"])
+        text = decoder.text(crop["ids"], crop["token_mask"])
+        text = text.gather(1, crop["token"][:, :, None].expand(-1, -1, text.shape[2]))
+        features = decoder(text, crop["place"], crop["duration"], crop["f0"], crop["energy"], film, crop["mask"])
+        return features, statistics
+
+    def _vocode(self, head: model.Head, crop: dict[str, Tensor], features: Tensor, statistics: Tensor) -> Tensor:
+        position = torch.randint(model.NOISE_FRAMES, (len(features),), device=self.device)
+        mask = crop["mask"].repeat_interleave(2, dim=1)[:, VOCODED, None]
+        film = head.make_film(crop["timbre"][:, -1], statistics, crop["vocoder_embedding"])
+        f0, phase = crop["f0"][:, VOCODED], crop["phase"][:, VOCODED]
+        wave = head(features[:, VOCODED], f0, phase, film, position, mask=mask.float())
+        wave = wave.unflatten(1, (-1, FRAME)) * mask
+        return wave[:, SCORED].flatten(1)
+
+    @staticmethod
+    def _target_wave(crop: dict[str, Tensor]) -> Tensor:
+        return crop["wave"].unflatten(1, (-1, FRAME))[:, VOCODED][:, SCORED].flatten(1)
+
+    @staticmethod
+    def _compute_distances(crop: dict[str, Tensor], features: Tensor, statistics: Tensor) -> tuple[Tensor, Tensor]:
+        """Mean distances of features and statistics from the teacher's, both in standard deviations."""
+        mask = crop["mask"].repeat_interleave(2, dim=1)[:, VOCODED, None].float()
+        distance = (features.float() - crop["features"])[:, VOCODED].abs() * mask
+        feature_distance = distance.sum() / (mask.sum() * model.FEATURES + 1)
+        return feature_distance, (statistics.float() - crop["statistics"]).abs().mean()
+
+    def _update(self, name: str, gradients: tuple[Tensor, ...]) -> None:
+        apply_gradients(self.optimizers[name], gradients)
+        if name in self.averages:
+            torch._foreach_lerp_(list(self.averages[name].parameters()), list(self.modules[name].parameters()), 0.001)
+
+    def regression_step(self) -> None:
+        """The decoder on the teacher's features; the head, with a spectral loss, from the teacher's features."""
+        crop = self._sample()
+        with autocast(self.device):
+            features, statistics = self._decode(self.decoder, crop)
+        distance, statistics_distance = self._compute_distances(crop, features, statistics)
+        loss = distance + 0.3 * statistics_distance
+        self._update("decoder", torch.autograd.grad(loss, list(self.decoder.parameters())))
+        with autocast(self.device):
+            predicted = self._vocode(self.head, crop, crop["features"], statistics.detach().float())
+        leaf = predicted.detach().requires_grad_()
+        spectral = self.spectral(leaf, self._target_wave(crop))
+        gradient = self.balancer({"spectral": torch.autograd.grad(spectral, leaf)[0]})
+        self._update("head", torch.autograd.grad(predicted, list(self.head.parameters()), gradient))
+        self._add_losses(features=distance, statistics=statistics_distance, spectral=spectral)
+
+    def adversarial_step(self) -> None:
+        """Decoder, head and discriminators, from one forward pass of the last."""
+        crop = self._sample()
+        with autocast(self.device):
+            features, statistics = self._decode(self.decoder, crop)
+            # The graph is cut between decoder and head, where the gradients of wave and features are balanced.
+            feature_leaf = features.detach().float().requires_grad_()
+            statistics_leaf = statistics.detach().float().requires_grad_()
+            predicted = self._vocode(self.head, crop, feature_leaf, statistics_leaf)
+        leaf, target = predicted.detach().requires_grad_(), self._target_wave(crop)
+        spectral = self.spectral(leaf, target)
+        with autocast(self.device):
+            outputs = self.discriminators(torch.cat([target, leaf]))
+        hinge, adversarial, matching = discriminators.compute_losses(outputs)
+        self._weigh_discriminators(hinge)
+        hinge_gradients = torch.autograd.grad(hinge, list(self.discriminators.parameters()), retain_graph=True)
+        gradients = {
+            "spectral": torch.autograd.grad(spectral, leaf)[0],
+            "matching": torch.autograd.grad(matching, leaf, retain_graph=True)[0],
+            "adversarial": torch.autograd.grad(adversarial, leaf)[0],
+        }
+        self._update("discriminators", hinge_gradients)
+        at_features, at_statistics, *head_gradients = torch.autograd.grad(
+            predicted, [feature_leaf, statistics_leaf, *self.head.parameters()], self.balancer(gradients)
+        )
+        distance, statistics_distance = self._compute_distances(crop, features, statistics)
+        pull = torch.autograd.grad(distance, features, retain_graph=True)[0].float()
+        statistics_pull = torch.autograd.grad(statistics_distance, statistics, retain_graph=True)[0].float()
+        total = at_features + self._scale_to(at_features, pull)
+        statistics_total = at_statistics + self._scale_to(at_statistics, statistics_pull)
+        decoder_gradients = torch.autograd.grad(
+            [features, statistics],
+            list(self.decoder.parameters()),
+            [total.to(features.dtype), statistics_total.to(statistics.dtype)],
+        )
+        self._update("decoder", decoder_gradients)
+        self._update("head", tuple(head_gradients))
+        self._add_losses(
+            features=distance,
+            statistics=statistics_distance,
+            spectral=spectral,
+            hinge=hinge,
+            matching=matching,
+            adversarial=adversarial,
+        )
+
+    def _scale_to(self, reference: Tensor, gradient: Tensor) -> Tensor:
+        return gradient * (self.regression_share * reference.norm() / (gradient.norm() + 1e-12))
+
+    def _weigh_discriminators(self, hinge: Tensor) -> None:
+        """By their skill, as in the head's training."""
+        self.hinge.lerp_(hinge.detach(), 0.01)
+        for name in ("matching", "adversarial"):
+            self.balancer.weights[name].copy_(WEIGHTS[name] * estimate_skill(self.hinge))
+
+    def _add_losses(self, **losses: Tensor) -> None:
+        for name, loss in losses.items():
+            self.sums[name] += loss.detach()
+
+    @torch.no_grad()
+    def validate(self, held_out: SpeechCache) -> str:
+        starts, clips = held_out.find_starts(CROP, margin=0)
+        pick = torch.linspace(0, len(starts) - 1, 3 * self.batch, device=self.device).long()
+        crop = held_out.crop(starts[pick], clips[pick], CROP, self.decoder.text.context)
+        decoder, head = self.averages["decoder"], self.averages["head"]
+        features, statistics = self._decode(decoder, crop)
+        distance, _ = self._compute_distances(crop, features, statistics)
+        target = self._target_wave(crop)
+        whole = self.spectral(self._vocode(head, crop, features, statistics), target)
+        head_alone = self.spectral(self._vocode(head, crop, crop["features"], statistics), target)
+        return f"features {distance:.4f}, spectral {whole:.4f} ({head_alone:.4f} from the teacher's features)"
+
+    def read_losses(self, steps: int) -> str:
+        """The mean losses of the last steps; starts counting anew."""
+        text = "  ".join(f"{name} {float(total) / steps:.4f}" for name, total in self.sums.items() if total != 0)
+        for total in self.sums.values():
+            total.zero_()
+        return text
+
+    def save(self, folder: Path) -> None:
+        for name, average in self.averages.items():
+            model.save(name, average, folder)
+        discriminators.save(self.discriminators, folder / "discriminators.pt")
+
+
+def run(trainer: Trainer, held_out: SpeechCache, args: argparse.Namespace) -> None:
+    """The regression for `--regression-steps`, then the discriminators for `--adversarial-steps`."""
+    steps = 0
+    for step, count in (
+        (trainer.regression_step, args.regression_steps),
+        (trainer.adversarial_step, args.adversarial_steps),
+    ):
+        if count == 0:
+            continue
+        regression = step == trainer.regression_step
+        trainer.set_rates(decoder=1e-6, head=1e-6, discriminators=1e-6)
+        replay = capture_graph(step, trainer.device)
+        trainer.read_losses(1)
+        reported_at = time.monotonic()
+        for done in range(count):
+            warm_up = min(1.0, (done + 1) / (1000 if regression else 300))
+            if regression:
+                trainer.set_rates(decoder=args.regression_rate * warm_up, head=args.head_rate * warm_up)
+            else:
+                along = args.start + (1 - args.start) * done / count
+                rate = cosine_rate(along)
+                trainer.set_rates(
+                    decoder=args.decoder_rate * rate * warm_up,
+                    head=args.head_rate * rate * warm_up,
+                    discriminators=args.discriminator_rate * min(1.0, rate * 1.5) * warm_up,
+                )
+                trainer.regression_share.fill_(max(args.least_share, 1.0 - 1.5 * along))
+            replay()
+            steps += 1
+            if steps % args.report_every == 0:
+                losses = trainer.read_losses(args.report_every)  # waits for the GPU
+                speed = args.report_every / (time.monotonic() - reported_at)
+                log(f"{steps:6d}  {speed:5.1f} steps/s  {losses}  held out: {trainer.validate(held_out)}")
+                reported_at = time.monotonic()
+            if steps % args.save_every == 0:
+                trainer.save(args.out)
+    trainer.save(args.out)
+    log(f"done: {steps} steps, held out: {trainer.validate(held_out)}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name in ("teacher", "head", "discriminators", "voices", "clones", "corpus", "out"):
+        parser.add_argument(f"--{name}", type=Path, required=True)
+    parser.add_argument("--resume", type=Path, help="a folder with decoder.pt and head.pt")
+    parser.add_argument("--regression-steps", type=int, default=13_000)
+    parser.add_argument("--adversarial-steps", type=int, default=10_000)
+    parser.add_argument("--start", type=float, default=0.27, help="where on the rate's cosine discriminators begin")
+    parser.add_argument("--hours", type=float, default=6.4, help="of speech that the teacher synthesises")
+    parser.add_argument("--cache-batch", type=int, default=4, help="voices that the teacher speaks each text with")
+    parser.add_argument("--batch", type=int, default=32)
+    parser.add_argument("--regression-rate", type=float, default=1e-3)
+    parser.add_argument("--decoder-rate", type=float, default=6e-4)
+    parser.add_argument("--head-rate", type=float, default=3e-4)
+    parser.add_argument("--discriminator-rate", type=float, default=4e-4)
+    parser.add_argument("--least-share", type=float, default=0.2, help="of the regression's gradient at the end")
+    parser.add_argument("--held-out", type=int, default=60, help="texts for validation")
+    parser.add_argument("--report-every", type=int, default=500, help="steps")
+    parser.add_argument("--save-every", type=int, default=2000, help="steps")
+    parser.add_argument("--seed", type=int, default=1)
+    args = parser.parse_args()
+    args.out.mkdir(parents=True, exist_ok=True)
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
+    teacher = port.load(args.teacher).to(device)
+    shipped_head = restore(args.head).to(device).requires_grad_(False)
+    sampler = VoiceSampler(voices.unpack(args.voices, device), args.clones)
+    held_out_texts, texts = corpus.read_texts(args.corpus)
+    held_out_texts = [text for text in held_out_texts if len(text) > 25][: args.held_out]
+    set_seed(0)
+    held_out = synthesize(teacher, shipped_head, sampler, held_out_texts, batch=min(6, args.cache_batch))
+    set_seed(args.seed)
+    random.shuffle(texts)
+    cache = synthesize(teacher, shipped_head, sampler, texts, args.hours, args.cache_batch)
+    log(f"{cache.hours:.2f} hours in {len(cache.frames)} clips; held out {held_out.hours:.2f} hours")
+    del teacher
+    if args.resume:
+        decoder, head = model.load("decoder", args.resume), model.load("head", args.resume)
+    else:
+        decoder, head = model.Decoder(), model.Head()
+        head.start_from(shipped_head.cpu())
+        decoder.style.mean.copy_(head.style_mean)
+        decoder.style.scale.copy_(head.style_scale)
+        decoder.summary.measure(cache.summary.cpu())
+        decoder.energy.measure(cache.energy[::50, :1].cpu())
+    critics = Discriminators()
+    discriminators.load_weights(critics, args.discriminators)
+    run(Trainer(decoder.train(), head.train(), critics, cache, args.batch, device), held_out, args)
+
+
+if __name__ == "__main__":
+    main()
