@@ -21,6 +21,7 @@ from svc.cloning.speaker_encoder import OnnxSpeakerEncoder
 from svc.cloning.trial import LoadSpeakerEncoder
 from svc.engine.fake import FakeEngine
 from svc.engine.protocol import Samples
+from svc.memory import trim_malloc
 from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline
 from svc.synthesis.request import SynthesisRequest
@@ -61,6 +62,13 @@ def _share_one_encoder(pytestconfig: pytest.Config) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(svc.app, "load_speaker_encoder", cache(load))
         yield
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _trim_memory() -> Iterator[None]:
+    """Services that a module started hold each other in cycles, with large arrays that the collector does not count."""
+    yield
+    trim_malloc()
 
 
 @pytest.fixture(scope="session")
