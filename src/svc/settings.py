@@ -69,6 +69,9 @@ class Settings(BaseSettings):
     max_characters: int = Field(40_000, ge=1)
     """The maximum length of the text of one request, in characters; a longer text gets 400."""
 
+    max_audio_seconds: float = Field(3600, gt=0)
+    """The maximum length of the audio of one request, in seconds; a text that would become longer gets 400."""
+
     max_body_bytes: int = Field(2_000_000, ge=1000)
     """The maximum size of a request body, in bytes; a larger one gets 413."""
 
@@ -104,18 +107,64 @@ class Settings(BaseSettings):
     model_aliases: str = ""
     """Comma-separated model ids to list in addition, for clients that look for a certain one."""
 
+    allowed_hosts: str = ""
+    """Comma-separated names under which clients reach the service, such as `speech.example.com`; `*` allows all. By
+    default all are allowed if keys are required, and an open service answers to addresses and to local names only."""
+
     cors_origins: str = ""
     """Comma-separated origins whose pages may call the service; `*` allows all. By default all are allowed if keys are
     required, and only pages on this machine if the service is open."""
 
     max_streams: int = Field(32, ge=1)
-    """The maximum number of texts synthesized at once; further requests get 429 `system_busy`."""
+    """The maximum number of texts synthesized at once, by all keys together. Fewer are admitted when the engine could
+    not synthesize that many in real time: see SVC_MAX_LOAD."""
+
+    max_load: float = Field(0.75, gt=0, le=1)
+    """The share of the engine's time that admitted requests may need. What they need follows from the measured
+    real-time factor; a request beyond it waits, and then gets 429 `system_busy`."""
+
+    max_waiting: int = Field(64, ge=0)
+    """The maximum number of requests that wait for their turn, by all keys together; further ones get 429
+    `system_busy` at once."""
+
+    queue_seconds: float = Field(2, ge=0)
+    """How long a request waits for its turn, in seconds, before it gets 429."""
+
+    max_characters_per_minute: int | None = Field(None, ge=1)
+    """The maximum number of characters synthesized in a minute, by all keys together; by default unlimited. Requests
+    beyond it get 429 `rate_limit_exceeded`."""
+
+    key_max_streams: int | None = Field(None, ge=1)
+    """SVC_MAX_STREAMS for each key; by default three quarters of it if there are several keys. Requests beyond it
+    wait, and then get 429 `too_many_concurrent_requests`. `svc keys create --max-streams` sets another for one key."""
+
+    key_max_waiting: int | None = Field(None, ge=0)
+    """SVC_MAX_WAITING for each key."""
+
+    key_max_characters_per_minute: int | None = Field(None, ge=1)
+    """SVC_MAX_CHARACTERS_PER_MINUTE for each key."""
+
+    redis_url: SecretStr | None = None
+    """A Redis server through which the limits hold for all replicas together: `redis://host:6379/0`. While it is
+    unavailable, every replica applies them by itself."""
 
     max_sockets: int = Field(256, ge=1)
     """The maximum number of open realtime sockets; further ones get 429 `system_busy`."""
 
+    max_connections: int = Field(2_000, ge=1)
+    """The maximum number of open connections; further ones are closed at once."""
+
+    header_seconds: float = Field(15, gt=0)
+    """The timeout for receiving the headers of a request, in seconds; a slower connection is closed."""
+
+    stall_seconds: float = Field(20, gt=0)
+    """A client that reads nothing of its response for so many seconds is disconnected."""
+
     shutdown_seconds: float = Field(20, ge=0)
-    """How long a server that is shutting down keeps synthesizing text that sockets have flushed, in seconds."""
+    """How long a server that is shutting down finishes the requests that it has, in seconds."""
+
+    log_format: Literal["text", "json"] = "text"
+    """The format of the log: `text`, or `json`, one object on each line."""
 
     api_key: SecretStr | None = None
     """A key that clients must send. With no key and no keys table, the service is open to everyone who can reach it."""

@@ -11,6 +11,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from svc.api.errors import render_error
 from svc.errors import BodyTimeout, BodyTooLarge, UnsupportedMediaType
+from svc.request_id import request_id as current_request_id
 
 # The second one is the refusal of a WebSocket.
 _RESPONSE_STARTS = ("http.response.start", "websocket.http.response.start")
@@ -42,6 +43,7 @@ class RequestId:
             return
         request_id = uuid4().hex
         scope.setdefault("state", {})["request_id"] = request_id
+        current_request_id.set(request_id)
 
         async def send_with_id(message: Message) -> None:
             if message["type"] in _RESPONSE_STARTS:
