@@ -8,26 +8,29 @@ from typing import TYPE_CHECKING
 from fastapi import FastAPI
 
 from svc import __version__
+from svc.admission.admission import Admission, Limits
+from svc.admission.shared import SharedLimits
 from svc.api import (
     account,
     authentication,
     cloning,
     errors,
     health,
-    metrics,
     models,
     pages,
     previews,
     speech,
     tokens,
 )
+from svc.api import metrics as metrics_api
 from svc.api import voices as voices_api
+from svc.api.concurrency_headers import ConcurrencyHeaders
 from svc.api.middleware import AllowedOrigins, BodyLimits, Cors, RequestId
 from svc.api.realtime import routes as realtime
 from svc.api.realtime.connections import Connections
 from svc.api.realtime.session import SessionDependencies
 from svc.auth.housekeeping import Housekeeping
-from svc.auth.keys import StaticKeys
+from svc.auth.keys import KeyLimits, StaticKeys
 from svc.auth.tokens import Tokens
 from svc.auth.verifier import Verifier, warn_if_exposed
 from svc.cloning.cloner import VoiceCloner
@@ -39,9 +42,11 @@ from svc.engine.fake import FakeEngine
 from svc.engine.kokoro import KokoroEngine
 from svc.engine.protocol import Engine
 from svc.engine.turbo import TurboEngine
+from svc.metrics import Metrics
 from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline
 from svc.synthesis.scheduler import Scheduler
+from svc.tasks import Supervisor
 from svc.text.g2p import Phonemizer
 from svc.voices.built_in import load_built_in_voices
 from svc.voices.catalogue import VoiceCatalogue
@@ -113,7 +118,22 @@ def load_speaker_encoder() -> tuple[SpeakerEncoder, BuiltInEmbeddings]:
 
 
 def create_pipeline(settings: Settings) -> Pipeline:
-    return Pipeline(create_engine(settings), Phonemizer(), settings.watermark)
+    return Pipeline(create_engine(settings), Phonemizer(), settings.watermark, settings.max_audio_seconds)
+
+
+def create_admission(
+    settings: Settings, shared: SharedLimits, scheduler: Scheduler, metrics: Metrics, several_keys: bool
+) -> Admission:
+    return Admission(
+        Limits(settings.max_streams, settings.max_waiting, settings.max_characters_per_minute),
+        KeyLimits(settings.key_max_streams, settings.key_max_waiting, settings.key_max_characters_per_minute),
+        shared,
+        scheduler.speed,
+        metrics,
+        several_keys=several_keys,
+        max_load=settings.max_load,
+        queue_seconds=settings.queue_seconds,
+    )
 
 
 def create_keys_table(settings: Settings) -> "KeysTable | None":
@@ -132,7 +152,8 @@ def create_app(
 ) -> FastAPI:
     """The web application; tests pass in another `pipeline`, `clock` or `encoder`."""
     pipeline = pipeline or create_pipeline(settings)
-    scheduler = Scheduler(pipeline.load, settings.max_streams)
+    metrics = Metrics()
+    scheduler = Scheduler(pipeline.load, metrics)
     table = create_keys_table(settings)
     housekeeping = Housekeeping(table, clock)
     verifier = Verifier(
@@ -144,6 +165,10 @@ def create_app(
         note_use=housekeeping.note_use,
     )
 
+    supervisor = Supervisor()
+    shared_limits = SharedLimits(settings.redis_url.get_secret_value() if settings.redis_url else None)
+    several_keys = table is not None or len(settings.static_keys()) > 1
+    admission = create_admission(settings, shared_limits, scheduler, metrics, several_keys)
     connections = Connections(settings.max_sockets)
     voices = VoiceCatalogue(load_built_in_voices(), settings.default_voice, settings.strict_voices)
     voice_settings = VoiceSettingsStore(settings.data_dir)
@@ -161,6 +186,7 @@ def create_app(
         scheduler.start()
         trial.open()
         async with (
+            shared_limits.running(supervisor),
             housekeeping.running(),
             custom_voices.running(),
             refinement_worker.running(),
@@ -181,9 +207,13 @@ def create_app(
         redoc_url=None,
     )
     app.include_router(health.router(scheduler, voice_sync))
-    app.include_router(metrics.router(scheduler, custom_voices, voice_sync))
-    app.include_router(speech.router(pipeline, scheduler, voices, voice_settings, settings.max_characters))
-    dependencies = SessionDependencies(pipeline, scheduler, voice_settings, verifier, settings.max_characters)
+    app.include_router(metrics_api.router(custom_voices, voice_sync))
+    app.include_router(
+        speech.router(pipeline, scheduler, admission, voices, voice_settings, metrics, settings.max_characters)
+    )
+    dependencies = SessionDependencies(
+        pipeline, scheduler, admission, metrics, voice_settings, verifier, settings.max_characters
+    )
     origins = AllowedOrigins(_split(settings.cors_origins), verifier.open)
     app.include_router(realtime.router(dependencies, connections, voices, origins))
     app.include_router(voices_api.router(voices, voice_settings, refinement_queue))
@@ -200,6 +230,7 @@ def create_app(
         max_seconds=settings.max_body_seconds,
         max_clip_bytes=settings.max_clip_bytes,
     )
+    app.add_middleware(ConcurrencyHeaders, admission=admission)
     authentication.add_authentication(app, verifier)
     errors.add_error_handlers(app)
     app.add_middleware(Cors, origins=origins)

@@ -291,10 +291,49 @@ class UnsupportedMediaType(SvcError):
 class Busy(SvcError):
     http_status = 429
     status = "system_busy"
-    retry_after = 1
 
-    def __init__(self, limit: int) -> None:
-        super().__init__(f"The server is already synthesizing {limit} texts (SVC_MAX_STREAMS). Try again in a moment.")
+    def __init__(self, retry_after: int = 1) -> None:
+        super().__init__(
+            "The server is synthesizing as much as it can in real time. "
+            f"Try again in {retry_after} seconds. (SVC_MAX_STREAMS, SVC_MAX_LOAD)"
+        )
+        self.retry_after = retry_after
+
+
+class TooManyConcurrentRequests(SvcError):
+    http_status = 429
+    status = "too_many_concurrent_requests"
+
+    def __init__(self, limit: int, retry_after: int = 1) -> None:
+        super().__init__(f"limit {limit}")
+        self.retry_after = retry_after
+
+
+class RateLimitExceeded(SvcError):
+    http_status = 429
+    status = "rate_limit_exceeded"
+
+    def __init__(self, limit: int, retry_after: int) -> None:
+        super().__init__(f"limit {limit}")
+        self.retry_after = retry_after
+
+
+class AudioTooLong(SvcError):
+    http_status = 400
+    status = "max_audio_seconds_exceeded"
+
+    def __init__(self, seconds: float | None, limit: float) -> None:
+        super().__init__(f"limit {limit}")
+
+
+class ClientDisconnected(SvcError):
+    """The client hung up before it got its response; nobody sees this error but the log."""
+
+    http_status = 499
+    status = "client_disconnected"
+
+    def __init__(self) -> None:
+        super().__init__("The client has closed the connection.")
 
 
 class CloningBusy(SvcError):

@@ -4,18 +4,17 @@ from fastapi import APIRouter
 from fastapi.responses import PlainTextResponse
 
 from svc.api.health import describe_lag
-from svc.synthesis.scheduler import Scheduler
 from svc.voices.custom_voices import CustomVoices
 from svc.voices.sync import VoiceSync
 
 
-def router(scheduler: Scheduler, custom_voices: CustomVoices, voice_sync: VoiceSync | None) -> APIRouter:
+def router(custom_voices: CustomVoices, voice_sync: VoiceSync | None) -> APIRouter:
     router = APIRouter(tags=["operations"])
 
     @router.get("/metrics", response_class=PlainTextResponse)
     async def metrics() -> str:
         """Metrics in the Prometheus text format. Needs a key if keys are configured."""
-        figures: dict[str, float | None] = {"streams": scheduler.streams, "custom_voices": len(custom_voices)}
+        figures: dict[str, float | None] = {"custom_voices": len(custom_voices)}
         if voice_sync:
             figures |= {f"voice_mirror_{name}": value for name, value in describe_lag(voice_sync).items()}
         return "".join(
