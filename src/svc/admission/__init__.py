@@ -2,5 +2,5 @@
 
 capacity.py   whether the engine can make all audio in time
 admission.py  the limits, and the queue of those who wait
-shared.py     limits that hold over all replicas, through Redis
+shared.py     limits that hold over all replicas: leases.py and rates.py in Redis, and local ones while it is down
 """

@@ -141,7 +141,7 @@ class Admission:
             if limit is not None:
                 wait_seconds = await self._shared.spend(key_id, characters, limit)
                 if wait_seconds is not None:
-                    raise RateLimitExceeded(limit, math.ceil(min(wait_seconds, 60)))
+                    raise RateLimitExceeded(limit, wait_seconds, all_keys=key_id == _ALL_KEYS)
         self._metrics.characters.inc(characters)
 
     def release(self, place: Place) -> None:
@@ -215,7 +215,7 @@ class Admission:
         if len(own) >= waiter.limits.max_streams:
             return TooManyConcurrentRequests(waiter.limits.max_streams)
         if len(self._places) >= self._all_keys.max_streams:
-            return self._busy()
+            return self._busy(self._all_keys.max_streams)
         # The first is always let in: an engine that is slower than real time serves one text after the other.
         if own and self._load_of(*own, waiter.place) > self._max_load * self._key_share:
             return self._busy()
@@ -223,9 +223,9 @@ class Admission:
             return self._busy()
         return None
 
-    def _busy(self) -> Busy:
+    def _busy(self, limit: int | None = None) -> Busy:
         work_seconds = sum(place.playback.remaining_seconds for place in self._places) * self._speed.value
-        return Busy(min(max(1, math.ceil(work_seconds)), _MAX_RETRY_SECONDS))
+        return Busy(limit, min(work_seconds, _MAX_RETRY_SECONDS))
 
     def _places_of(self, key_id: str) -> list[Place]:
         return [place for place in self._places if place.key_id == key_id]

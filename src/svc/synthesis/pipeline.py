@@ -73,8 +73,7 @@ class Pipeline:
                 part = encoder.encode(chunk)
                 clip.add(part)
                 yield AudioPart(seconds=part.seconds)
-            clip.add(encoder.flush())
-            clip.pieces[:1] = [encoder.seal(clip.pieces[0], clip.length)]
+            encoder.finish(clip)
             yield AudioPart()
 
     def require_allowed_length(self, text: str) -> None:
@@ -175,9 +174,10 @@ class AlignedEncoder:
         """What the encoder still held back, and the characters after the last word."""
         return AudioPart(self._encoder.flush(), self._aligner.align_rest(self._end_seconds))
 
-    def seal(self, beginning: bytes, length: int) -> bytes:
-        """The beginning of a file of so many bytes, with the lengths that only a whole file can state."""
-        return self._encoder.seal(beginning, length)
+    def finish(self, clip: Clip) -> None:
+        """Completes a clip, also with the lengths that only a whole file can state at its beginning."""
+        clip.add(self.flush())
+        clip.pieces[:1] = [self._encoder.seal(clip.pieces[0], clip.length)]
 
     def close(self) -> None:
         """Frees the encoder at once, also when the stream was abandoned half-way."""
