@@ -22,10 +22,12 @@ from svc.api import (
     tokens,
 )
 from svc.api import voices as voices_api
-from svc.api.middleware import AllowedOrigins, BodyLimits, Cors, RequestId
+from svc.api.middleware import BodyLimits, RefuseWhileDraining, RequestId
+from svc.api.origins import AllowedHosts, AllowedOrigins, CheckOrigin, Cors
 from svc.api.realtime import routes as realtime
 from svc.api.realtime.connections import Connections
 from svc.api.realtime.session import SessionDependencies
+from svc.api.request_log import RequestLog
 from svc.auth.housekeeping import Housekeeping
 from svc.auth.keys import StaticKeys
 from svc.auth.tokens import Tokens
@@ -39,6 +41,7 @@ from svc.engine.fake import FakeEngine
 from svc.engine.kokoro import KokoroEngine
 from svc.engine.protocol import Engine
 from svc.engine.turbo import TurboEngine
+from svc.lifecycle import Lifecycle
 from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline
 from svc.synthesis.scheduler import Scheduler
@@ -144,6 +147,7 @@ def create_app(
         note_use=housekeeping.note_use,
     )
 
+    lifecycle = Lifecycle()
     connections = Connections(settings.max_sockets)
     voices = VoiceCatalogue(load_built_in_voices(), settings.default_voice, settings.strict_voices)
     voice_settings = VoiceSettingsStore(settings.data_dir)
@@ -167,6 +171,7 @@ def create_app(
             voice_sync.running() if voice_sync else nullcontext(),
         ):
             yield
+        lifecycle.drain()
         await trial.close()
         await connections.close(settings.shutdown_seconds)
         await scheduler.close()
@@ -180,12 +185,11 @@ def create_app(
         docs_url=None,  # `pages` serves them, with nothing from other servers
         redoc_url=None,
     )
-    app.include_router(health.router(scheduler, voice_sync))
+    app.include_router(health.router(scheduler, voice_sync, lifecycle))
     app.include_router(metrics.router(scheduler, custom_voices, voice_sync))
     app.include_router(speech.router(pipeline, scheduler, voices, voice_settings, settings.max_characters))
     dependencies = SessionDependencies(pipeline, scheduler, voice_settings, verifier, settings.max_characters)
-    origins = AllowedOrigins(_split(settings.cors_origins), verifier.open)
-    app.include_router(realtime.router(dependencies, connections, voices, origins))
+    app.include_router(realtime.router(dependencies, connections, voices, lifecycle))
     app.include_router(voices_api.router(voices, voice_settings, refinement_queue))
     app.include_router(cloning.router(cloner, voices, voice_settings, refinement_queue))
     app.include_router(previews.router(pipeline, scheduler, voices, settings.cache_dir / "previews"))
@@ -202,8 +206,14 @@ def create_app(
     )
     authentication.add_authentication(app, verifier)
     errors.add_error_handlers(app)
+    hosts = AllowedHosts(_split(settings.allowed_hosts), verifier.open)
+    origins = AllowedOrigins(_split(settings.cors_origins), verifier.open)
+    app.add_middleware(RefuseWhileDraining, lifecycle=lifecycle)
     app.add_middleware(Cors, origins=origins)
+    app.add_middleware(CheckOrigin, hosts=hosts, origins=origins)
+    app.add_middleware(RequestLog)
     app.add_middleware(RequestId)
+    app.state.lifecycle = lifecycle  # for the server, which begins the shutdown
     app.state.connections = connections  # for the server, which drains them before it closes
     return app
 

@@ -8,6 +8,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from svc.errors import SvcError
@@ -100,10 +101,12 @@ class _CatchUnexpected:
 
         try:
             await self._app(scope, receive, send_and_note)
+        except ClientDisconnect:
+            pass  # the client broke off its upload: nobody is left to answer
         except Exception:
             if scope["type"] != "http" or started:
                 raise
             request_id = scope["state"]["request_id"]
-            log.exception("request %s, %s %s, failed", request_id, scope["method"], scope["path"])
+            log.exception("request %s failed", request_id)
             message = f"Internal error. The server log has the details of request {request_id}."
             await _envelope(500, "internal_error", message)(scope, receive, send)

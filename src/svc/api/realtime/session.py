@@ -82,6 +82,8 @@ class Session(ABC):
         self._tasks = asyncio.TaskGroup()
         self._open: dict[Context, asyncio.Task[None]] = {}
         self._draining = False
+        self.principal: Principal | None = None
+        """Who speaks; known once a message was handled."""
 
     @staticmethod
     async def authenticate(verifier: Verifier, credential: str | None) -> Principal | None:
@@ -91,6 +93,8 @@ class Session(ABC):
     async def run(self, principal: Principal | None) -> None:
         """Runs from the handshake to the close; `principal` is None when the first message has to authenticate."""
         ending: SocketClose | None = None
+        if not self._dependencies.verifier.open:  # in an open service any credential is accepted and says nothing
+            self.principal = principal
         try:
             async with self._tasks:
                 self._tasks.create_task(self._read(principal))
@@ -110,6 +114,13 @@ class Session(ABC):
     def drain(self) -> None:
         """Ends the session at shutdown: what was flushed is spoken, the rest is dropped."""
         self._close_when_done(SocketClose(1012, "The server is restarting. All flushed text has been synthesized."))
+
+    @property
+    def is_silent(self) -> bool:
+        return self.principal is None
+
+    def evict(self) -> None:
+        self._close_when_done(SocketClose(1013, "Closed for another socket, because this one had sent nothing yet."))
 
     @abstractmethod
     async def _handle(self, message: Message) -> None:
@@ -138,6 +149,7 @@ class Session(ABC):
             else:
                 await self._dependencies.verifier.recheck(principal)
             await self._handle(messages.parse(message))
+            self.principal = principal
             timeout = self._parameters.inactivity_timeout
 
     async def _receive(self, idle_seconds: float) -> str | bytes:
