@@ -91,7 +91,8 @@ class Server(uvicorn.Server):
         for connection in tuple(state.connections):
             connection.shutdown()  # closes what is idle, and tells sockets 1012
         deadline = max(deadline, loop.time() + _CLOSE_SECONDS)
-        while any(each.transport.get_write_buffer_size() for each in state.connections) and loop.time() < deadline:
+        # A transport tells nobody that its buffer is empty.
+        while loop.time() < deadline and any(each.transport.get_write_buffer_size() for each in state.connections):  # noqa: ASYNC110
             await asyncio.sleep(0.05)
         for connection in tuple(state.connections):
             connection.transport.abort()
