@@ -25,10 +25,12 @@ from svc.api import (
 from svc.api import metrics as metrics_api
 from svc.api import voices as voices_api
 from svc.api.concurrency_headers import ConcurrencyHeaders
-from svc.api.middleware import AllowedOrigins, BodyLimits, Cors, RequestId
+from svc.api.middleware import BodyLimits, RefuseWhileDraining, RequestId
+from svc.api.origins import AllowedHosts, AllowedOrigins, CheckOrigin, Cors
 from svc.api.realtime import routes as realtime
 from svc.api.realtime.connections import Connections
 from svc.api.realtime.session import SessionDependencies
+from svc.api.request_log import RequestLog
 from svc.auth.housekeeping import Housekeeping
 from svc.auth.keys import KeyLimits, StaticKeys
 from svc.auth.tokens import Tokens
@@ -42,6 +44,7 @@ from svc.engine.fake import FakeEngine
 from svc.engine.kokoro import KokoroEngine
 from svc.engine.protocol import Engine
 from svc.engine.turbo import TurboEngine
+from svc.lifecycle import Lifecycle
 from svc.metrics import Metrics
 from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline
@@ -169,6 +172,7 @@ def create_app(
     shared_limits = SharedLimits(settings.redis_url.get_secret_value() if settings.redis_url else None)
     several_keys = table is not None or len(settings.static_keys()) > 1
     admission = create_admission(settings, shared_limits, scheduler, metrics, several_keys)
+    lifecycle = Lifecycle()
     connections = Connections(settings.max_sockets)
     voices = VoiceCatalogue(load_built_in_voices(), settings.default_voice, settings.strict_voices)
     voice_settings = VoiceSettingsStore(settings.data_dir)
@@ -193,6 +197,7 @@ def create_app(
             voice_sync.running() if voice_sync else nullcontext(),
         ):
             yield
+        lifecycle.drain()
         await trial.close()
         await connections.close(settings.shutdown_seconds)
         await scheduler.close()
@@ -206,7 +211,7 @@ def create_app(
         docs_url=None,  # `pages` serves them, with nothing from other servers
         redoc_url=None,
     )
-    app.include_router(health.router(scheduler, voice_sync))
+    app.include_router(health.router(scheduler, voice_sync, lifecycle))
     app.include_router(metrics_api.router(custom_voices, voice_sync))
     app.include_router(
         speech.router(pipeline, scheduler, admission, voices, voice_settings, metrics, settings.max_characters)
@@ -214,8 +219,7 @@ def create_app(
     dependencies = SessionDependencies(
         pipeline, scheduler, admission, metrics, voice_settings, verifier, settings.max_characters
     )
-    origins = AllowedOrigins(_split(settings.cors_origins), verifier.open)
-    app.include_router(realtime.router(dependencies, connections, voices, origins))
+    app.include_router(realtime.router(dependencies, connections, voices, lifecycle))
     app.include_router(voices_api.router(voices, voice_settings, refinement_queue))
     app.include_router(cloning.router(cloner, voices, voice_settings, refinement_queue))
     app.include_router(previews.router(pipeline, scheduler, voices, settings.cache_dir / "previews"))
@@ -233,8 +237,14 @@ def create_app(
     app.add_middleware(ConcurrencyHeaders, admission=admission)
     authentication.add_authentication(app, verifier)
     errors.add_error_handlers(app)
+    hosts = AllowedHosts(_split(settings.allowed_hosts), verifier.open)
+    origins = AllowedOrigins(_split(settings.cors_origins), verifier.open)
+    app.add_middleware(RefuseWhileDraining, lifecycle=lifecycle)
     app.add_middleware(Cors, origins=origins)
+    app.add_middleware(CheckOrigin, hosts=hosts, origins=origins)
+    app.add_middleware(RequestLog)
     app.add_middleware(RequestId)
+    app.state.lifecycle = lifecycle  # for the server, which begins the shutdown
     app.state.connections = connections  # for the server, which drains them before it closes
     return app
 

@@ -1,6 +1,7 @@
 """Every error that a client can get: its HTTP status, its `status` string, its message, and the parameter at fault.
 
     SvcError
+    ├── InvalidHttp           400  invalid_request
     ├── InvalidOutputFormat   400  invalid_output_format
     ├── TextTooLong           400  max_character_limit_exceeded
     ├── AudioTooLong          400  max_audio_seconds_exceeded
@@ -21,6 +22,7 @@
     ├── InsufficientScope     401  insufficient_scope
     ├── ConsentRequired       403  consent_required
     ├── OriginNotAllowed      403  origin_not_allowed
+    ├── HostNotAllowed        403  host_not_allowed
     ├── VoiceNotFound         404  voice_not_found
     ├── HistoryItemNotFound   404  history_item_not_found
     ├── BodyTimeout           408  request_timeout
@@ -81,6 +83,14 @@ class SvcError(Exception):
     def close_code(self) -> int:
         """The WebSocket close code: 1008 for client errors, 1011 for server errors, 1013 for temporary ones."""
         return {500: 1011, 429: 1013, 503: 1013}.get(self.http_status, 1008)
+
+
+class InvalidHttp(SvcError):
+    http_status = 400
+    status = "invalid_request"
+
+    def __init__(self) -> None:
+        super().__init__("The request is not valid HTTP/1.1, or its length is ambiguous.")
 
 
 class InvalidOutputFormat(SvcError):
@@ -278,6 +288,17 @@ class OriginNotAllowed(SvcError):
     def __init__(self) -> None:
         super().__init__(
             "Pages of this origin may not use this server. To allow them, add the origin to SVC_CORS_ORIGINS."
+        )
+
+
+class HostNotAllowed(SvcError):
+    http_status = 403
+    status = "host_not_allowed"
+
+    def __init__(self, host: str) -> None:
+        super().__init__(
+            f"This server does not answer to the name '{host[:60]}'. To allow it, add it to SVC_ALLOWED_HOSTS. "
+            "A server without keys answers to addresses and local names only, so that no web page can reach it."
         )
 
 

@@ -103,7 +103,7 @@ def _serving(**variables: str) -> Iterator[str]:
         assert server.stdout is not None
         yield server.stdout.readline().split()[-1]
         server.send_signal(signal.SIGTERM)
-        assert server.wait(timeout=300) in (0, -signal.SIGTERM)
+        assert server.wait(timeout=300) == 0
 
 
 def test_serve_prints_its_address_and_stops_cleanly() -> None:
@@ -114,7 +114,7 @@ def test_serve_prints_its_address_and_stops_cleanly() -> None:
 @pytest.mark.parametrize(("trusted", "scheme"), [("127.0.0.1", "https"), ("192.0.2.1", "http")])
 def test_links_follow_a_trusted_proxy(trusted: str, scheme: str) -> None:
     headers = {"x-forwarded-proto": "https", "host": "speech.example.com"}
-    with _serving(SVC_TRUSTED_PROXIES=trusted) as address:
+    with _serving(SVC_TRUSTED_PROXIES=trusted, SVC_ALLOWED_HOSTS="speech.example.com") as address:
         voice = httpx.get(f"{address}/v1/voices/af_heart", headers=headers).json()
     assert voice["preview_url"].startswith(f"{scheme}://speech.example.com/previews/")
 

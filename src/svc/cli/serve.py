@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from svc import logs
 from svc.app import create_app
 from svc.server import create_server
 from svc.settings import Settings
@@ -18,6 +19,7 @@ def serve(
     """Run the service."""
     given = {"host": host, "port": port}
     settings = Settings().model_copy(update={name: value for name, value in given.items() if value is not None})
+    logs.configure(settings.log_format)
     app = create_app(settings)
     with _open_socket(settings.host, settings.port) as listening:
         asyncio.run(create_server(app, settings).serve([listening]))
