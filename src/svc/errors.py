@@ -12,6 +12,8 @@
     ├── BuiltInVoice          400  built_in_voice
     ├── VoiceLimitReached     400  voice_limit_reached
     ├── NoReference           400  no_reference
+    ├── InvalidForm           400  invalid_form
+    ├── UploadInterrupted     400  upload_interrupted
     ├── InvalidMessage        400  invalid_input_message
     ├── BinaryMessage         400  invalid_input_message
     ├── TooManyContexts       400  too_many_contexts
@@ -155,6 +157,24 @@ class NoReference(SvcError):
         super().__init__(
             "Refining needs the recording that the voice was cloned from, which was not kept (SVC_KEEP_REFERENCES)."
         )
+
+
+class InvalidForm(SvcError):
+    http_status = 400
+    status = "invalid_form"
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(f"The form cannot be read: {problem[:200]}")
+
+
+class UploadInterrupted(SvcError):
+    """The client hung up before its body was complete, so nobody reads this."""
+
+    http_status = 400
+    status = "upload_interrupted"
+
+    def __init__(self) -> None:
+        super().__init__("The connection was closed before the whole body was received.")
 
 
 class InvalidMessage(SvcError):
