@@ -41,6 +41,7 @@ from svc.engine.protocol import Engine
 from svc.engine.turbo import TurboEngine
 from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline
+from svc.synthesis.previews import Previews
 from svc.synthesis.scheduler import Scheduler
 from svc.text.g2p import Phonemizer
 from svc.voices.built_in import load_built_in_voices
@@ -188,7 +189,7 @@ def create_app(
     app.include_router(realtime.router(dependencies, connections, voices, origins))
     app.include_router(voices_api.router(voices, voice_settings, refinement_queue))
     app.include_router(cloning.router(cloner, voices, voice_settings, refinement_queue))
-    app.include_router(previews.router(pipeline, scheduler, voices, settings.cache_dir / "previews"))
+    app.include_router(previews.router(Previews(pipeline, scheduler, settings.cache_dir / "previews"), voices))
     app.include_router(models.router(_split(settings.model_aliases), settings.max_characters))
     app.include_router(account.router())
     app.include_router(tokens.router(Tokens(table, clock)))

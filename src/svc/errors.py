@@ -12,6 +12,7 @@
     ├── BuiltInVoice          400  built_in_voice
     ├── VoiceLimitReached     400  voice_limit_reached
     ├── NoReference           400  no_reference
+    ├── InvalidPageToken      400  invalid_page_token
     ├── InvalidForm           400  invalid_form
     ├── UploadInterrupted     400  upload_interrupted
     ├── InvalidMessage        400  invalid_input_message
@@ -31,6 +32,7 @@
     ├── UnsupportedMediaType  415  unsupported_media_type
     ├── Busy                  429  system_busy
     ├── CloningBusy           429  system_busy
+    ├── PreviewsBusy          429  system_busy
     ├── TooManySockets        429  system_busy
     ├── InternalError         500  internal_error
     ├── NotSupported          501  not_supported
@@ -157,6 +159,14 @@ class NoReference(SvcError):
         super().__init__(
             "Refining needs the recording that the voice was cloned from, which was not kept (SVC_KEEP_REFERENCES)."
         )
+
+
+class InvalidPageToken(SvcError):
+    http_status = 400
+    status = "invalid_page_token"
+
+    def __init__(self) -> None:
+        super().__init__("Unknown next_page_token. Send the one of the page before, or none for the first page.")
 
 
 class InvalidForm(SvcError):
@@ -324,6 +334,15 @@ class CloningBusy(SvcError):
 
     def __init__(self) -> None:
         super().__init__("Too many voices are being cloned at once. Try again in a few seconds.")
+
+
+class PreviewsBusy(SvcError):
+    http_status = 429
+    status = "system_busy"
+    retry_after = 2
+
+    def __init__(self) -> None:
+        super().__init__("Too many voice previews are being made. Try again in a few seconds.")
 
 
 class TooManySockets(SvcError):

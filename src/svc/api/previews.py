@@ -4,22 +4,15 @@ It needs no key, because an <audio> element can send none. The URL of a custom v
 the voice lists, which do need a key, give out.
 """
 
+import asyncio
 import secrets
-from contextlib import aclosing
-from pathlib import Path
-from uuid import uuid4
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
 
-from svc.audio import formats
 from svc.errors import VoiceNotFound
-from svc.synthesis.pipeline import Pipeline
-from svc.synthesis.request import AudioPart, SynthesisRequest
-from svc.synthesis.scheduler import Scheduler
-from svc.voices.built_in import PREVIEW_TEXTS
+from svc.synthesis.previews import FORMAT, Previews
 from svc.voices.catalogue import Voice, VoiceCatalogue
 
-_FORMAT = formats.find("mp3_44100_64")
 _PRIVATE = {"cache-control": "private, max-age=300", "referrer-policy": "no-referrer"}
 
 
@@ -31,36 +24,33 @@ def preview_url(voice: Voice, base_url: str) -> str:
     return f"{base_url}previews/{voice.voice_id}.mp3?{query}"
 
 
-def router(pipeline: Pipeline, scheduler: Scheduler, voices: VoiceCatalogue, cache: Path) -> APIRouter:
+def router(previews: Previews, voices: VoiceCatalogue) -> APIRouter:
     router = APIRouter(prefix="/previews", tags=["voices"])
 
-    async def synthesize_preview(voice: Voice) -> bytes:
-        request = SynthesisRequest(PREVIEW_TEXTS[voice.language], voice)
-        latest = AudioPart()
-        async with aclosing(scheduler.stream(pipeline.render(request, _FORMAT))) as parts:
-            async for part in parts:
-                latest = part
-        return latest.audio
-
     @router.get("/{voice_id}.mp3", response_class=Response)
-    async def preview(voice_id: str, token: str = "") -> Response:
-        """A short sample of the voice. Samples of built-in voices are cached."""
+    async def preview(voice_id: str, request: Request, token: str = "") -> Response:
+        """A short sample of the voice. Samples are made once and kept."""
         voice = voices.find(voice_id)
-        if voice.custom:
-            if not secrets.compare_digest(token.encode(), voice.custom.preview_token.encode()):
-                raise VoiceNotFound(voice_id)
-            return Response(await synthesize_preview(voice), media_type=_FORMAT.content_type, headers=_PRIVATE)
-        file = cache / f"{voice.voice_id}-{pipeline.engine_name}.mp3"
-        if not file.exists():
-            _save(file, await synthesize_preview(voice))
-        return Response(file.read_bytes(), media_type=_FORMAT.content_type)
+        if voice.custom and not secrets.compare_digest(token.encode(), voice.custom.preview_token.encode()):
+            raise VoiceNotFound(voice_id)
+        audio = await _get_while_connected(previews, voice, request)
+        return Response(audio, media_type=FORMAT.content_type, headers=_PRIVATE if voice.custom else None)
 
     return router
 
 
-def _save(file: Path, audio: bytes) -> None:
-    """Writes to a unique name first, because two requests may be making the same preview."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    beside = file.with_suffix(f".{uuid4().hex}")
-    beside.write_bytes(audio)
-    beside.replace(file)
+async def _get_while_connected(previews: Previews, voice: Voice, request: Request) -> bytes:
+    """The preview; a client that hangs up stops waiting for it, and gets nothing."""
+    getting = asyncio.create_task(previews.get(voice))
+    disconnect = asyncio.create_task(_wait_for_disconnect(request))
+    try:
+        await asyncio.wait((getting, disconnect), return_when=asyncio.FIRST_COMPLETED)
+        return await getting if getting.done() else b""
+    finally:
+        getting.cancel()
+        disconnect.cancel()
+
+
+async def _wait_for_disconnect(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass

@@ -117,20 +117,31 @@ async def read_upload(request: Request, check: Callable[[Upload], None]) -> Uplo
     return upload
 
 
+class _MultiPartParser(MultiPartParser):
+    """Knows whether the form was complete; the parser itself accepts one that breaks off."""
+
+    complete = False
+
+    def on_end(self) -> None:
+        self.complete = True
+
+
 async def _read_form(request: Request, check: Callable[[Upload], None], *, is_multipart: bool) -> Upload:
     async def checked_stream() -> AsyncGenerator[bytes, None]:
         checked = 0
         async for part in request.stream():
             yield part
             # By now the parser has taken that part of the body.
-            if isinstance(parser, MultiPartParser) and len(parser.items) > checked:
+            if isinstance(parser, _MultiPartParser) and len(parser.items) > checked:
                 checked = len(parser.items)
                 check(Upload([], _collect_fields(parser.items)))
+        if isinstance(parser, _MultiPartParser) and not parser.complete:
+            raise MultiPartException("It ends before its last boundary.")
 
     limits = {"max_fields": _MOST_FIELDS, "max_part_size": _MOST_FIELD_BYTES}
-    parser: MultiPartParser | FormParser
+    parser: _MultiPartParser | FormParser
     if is_multipart:
-        parser = MultiPartParser(request.headers, checked_stream(), max_files=_MOST_FILES, **limits)
+        parser = _MultiPartParser(request.headers, checked_stream(), max_files=_MOST_FILES, **limits)
     else:
         parser = FormParser(request.headers, checked_stream(), **limits)
     try:

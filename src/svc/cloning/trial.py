@@ -4,7 +4,6 @@ import asyncio
 import os
 import sys
 import threading
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
@@ -20,7 +19,7 @@ from svc.cloning.speaker_encoder import BuiltInEmbeddings, Embedding, SpeakerEnc
 from svc.engine.protocol import Samples
 from svc.synthesis.pipeline import Pipeline
 from svc.synthesis.request import SynthesisRequest
-from svc.synthesis.scheduler import PlaybackClock, Scheduler
+from svc.synthesis.scheduler import BackgroundClock, Scheduler
 from svc.text.language import Language
 from svc.voices.built_in import PREVIEW_TEXTS
 from svc.voices.catalogue import VoiceCatalogue
@@ -30,7 +29,6 @@ T = TypeVar("T")
 LoadSpeakerEncoder = Callable[[], tuple[SpeakerEncoder, BuiltInEmbeddings]]
 
 _NICENESS = 10
-_DEADLINE_SECONDS = 2.0
 
 
 class TrialSynthesis:
@@ -70,7 +68,7 @@ class TrialSynthesis:
         if when_idle:
             stream = self._scheduler.run_when_idle(work)
         else:
-            stream = self._scheduler.run(work, _BackgroundClock(lambda _: 0.0))
+            stream = self._scheduler.run(work, BackgroundClock())
         async with aclosing(stream) as chunks:
             return np.concatenate([samples async for samples in chunks])
 
@@ -111,13 +109,6 @@ class TrialSynthesis:
         If loading fails, every caller gets the error.
         """
         return self._load_speaker_encoder()
-
-
-class _BackgroundClock(PlaybackClock[Samples]):
-    """Nobody listens to a trial: requests whose next audio is due within two seconds go first."""
-
-    def deadline(self) -> float:
-        return time.monotonic() + _DEADLINE_SECONDS
 
 
 def _lower_priority() -> None:

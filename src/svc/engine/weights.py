@@ -82,6 +82,11 @@ def verify_sha256(content: bytes, sha256: str, source: str, remedy: str = "Insta
     return content
 
 
+def fingerprint_weights(content: bytes) -> str:
+    """Short, and another one for other weights."""
+    return hashlib.sha256(content).hexdigest()[:8]
+
+
 def download(file: PublishedFile, hub: str, target: Path) -> None:
     """Downloads the file from the hub; an interrupted download is continued, or begun again if that cannot be."""
     url = f"{hub}/{file.hub_path}"

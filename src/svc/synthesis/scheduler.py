@@ -20,6 +20,7 @@ from svc.synthesis.request import AudioPart
 T = TypeVar("T")
 
 _END: Any = object()
+_BACKGROUND_SECONDS = 2.0
 
 
 class PlaybackClock(Generic[T]):
@@ -34,6 +35,16 @@ class PlaybackClock(Generic[T]):
 
     def deadline(self) -> float:
         return max(self._end, time.monotonic())
+
+
+class BackgroundClock(PlaybackClock[Any]):
+    """Nobody listens yet: requests whose next audio is due within two seconds go first."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda _: 0.0)
+
+    def deadline(self) -> float:
+        return time.monotonic() + _BACKGROUND_SECONDS
 
 
 def audio_clock() -> PlaybackClock[AudioPart]:
