@@ -312,7 +312,13 @@ def post_in_parts(app: Any, path: str, body: _Body) -> int:
             statuses.append(message["status"])
 
     headers = [(b"content-type", FORM_TYPE["content-type"].encode()), (b"host", b"localhost")]
-    scope = {"type": "http", "method": "POST", "path": path, "raw_path": path.encode(), "query_string": b""}
+    scope: dict[str, Any] = {
+        "type": "http",
+        "method": "POST",
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": b"",
+    }
     scope |= {"headers": headers, "http_version": "1.1", "scheme": "http", "server": ("localhost", 80)}
     scope |= {"client": ("127.0.0.1", 1), "root_path": "", "app": app, "state": {}}
     asyncio.run(app(scope, body.receive, send))

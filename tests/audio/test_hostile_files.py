@@ -110,7 +110,7 @@ def test_pictures_and_videos_are_not_decoded() -> None:
 def test_cover_art_is_ignored() -> None:
     out = io.BytesIO()
     samples = np.sin(np.arange(3 * RATE, dtype=np.float32) / 10)
-    with av.open(io.BytesIO(encode_recording(samples, "m4a"))) as source, av.open(out, "w", format="mp4") as file:
+    with av.open(io.BytesIO(encode_recording(samples, "m4a")), "r") as source, av.open(out, "w", format="mp4") as file:
         picture = file.add_stream("png", rate=1)
         picture.width, picture.height, picture.pix_fmt = 64, 64, "rgb24"
         sound = file.add_stream_from_template(source.streams.audio[0])

@@ -53,6 +53,15 @@ async def running(engine: Engine, phonemizer: Phonemizer, folder: Path) -> Async
         await scheduler.close()
 
 
+def list_files(folder: Path) -> list[Path]:
+    return list(folder.iterdir())
+
+
+def remove_files(folder: Path) -> None:
+    for each in folder.iterdir():
+        each.unlink()
+
+
 @pytest.fixture
 def custom(voices: VoiceCatalogue) -> Voice:
     return voices.build_custom(make_voice())
@@ -70,8 +79,7 @@ def test_one_preview_for_many_callers(
                 needed = engine.utterances - before
                 assert alone
                 assert scheduler.streams == 0
-                for each in tmp_path.iterdir():
-                    each.unlink()
+                remove_files(tmp_path)
                 previews._kept.clear()
                 assert set(await asyncio.gather(*(previews.get(voice) for _ in range(20)))) == {alone}
                 assert engine.utterances == before + 2 * needed
@@ -104,7 +112,7 @@ def test_too_many_are_refused_and_callers_that_leave_make_room(
             engine.may_speak.set()
             assert await again
             assert await last
-            assert len(list(tmp_path.glob("*.mp3"))) == 2
+            assert len(list_files(tmp_path)) == 2
 
     asyncio.run(main())
 
@@ -117,7 +125,7 @@ def test_previews_are_made_again_with_other_weights(
         async with running(engine, phonemizer, tmp_path) as (previews, _):
             await previews.get(voices.find("af_heart"))
             await previews.get(voices.find("af_bella"))
-        assert len(list(tmp_path.glob("*.mp3"))) == 2
+        assert len(list_files(tmp_path)) == 2
         return engine.utterances
 
     counts = [asyncio.run(main(fingerprint)) for fingerprint in ("1", "1", "2")]
@@ -141,7 +149,7 @@ def test_previews_of_custom_voices_follow_their_revision_and_are_bounded(
             for _ in range(4):
                 await previews.get(voices.build_custom(make_voice()))
             assert sum(map(len, previews._kept.values())) <= 2.5 * len(clip)
-            assert not list(tmp_path.iterdir())
+            assert not list_files(tmp_path)
 
     asyncio.run(main())
 

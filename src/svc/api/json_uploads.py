@@ -97,7 +97,7 @@ def _decode_clip(field: str, value: object, strings: dict[str, memoryview]) -> b
     if not isinstance(value, str):
         raise InvalidUpload(field, "must be a file in base64")
     long = strings.pop(value, None)
-    clip, pending, ended = bytearray(), "", False
+    parts, pending, ended = list[bytes](), "", False
     try:
         for number, block in enumerate([value] if long is None else _unescape_blocks(long)):
             text = block.partition(",")[2] if number == 0 and block.startswith("data:") else block
@@ -105,12 +105,12 @@ def _decode_clip(field: str, value: object, strings: dict[str, memoryview]) -> b
             whole = len(pending) // 4 * 4
             if ended and pending:
                 raise ValueError("text after the padding")
-            clip += binascii.a2b_base64(pending[:whole], strict_mode=True)
+            parts.append(binascii.a2b_base64(pending[:whole], strict_mode=True))
             ended, pending = "=" in pending[:whole], pending[whole:]
-        clip += binascii.a2b_base64(pending, strict_mode=True)
+        parts.append(binascii.a2b_base64(pending, strict_mode=True))
     except ValueError:
         raise InvalidUpload(field, "must be a file in base64") from None
-    return bytes(clip)
+    return b"".join(parts)  # lets other threads run meanwhile, as copying an array would not
 
 
 def _unescape_blocks(string: memoryview) -> Iterator[str]:

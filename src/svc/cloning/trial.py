@@ -65,10 +65,7 @@ class TrialSynthesis:
         """Speaks a text with these parameters; `when_idle` only uses the engine while no other request does."""
         request = SynthesisRequest(text, self._voices.build(parameters, language), language=language)
         work = (chunk.samples for chunk in self._pipeline.synthesize(request))
-        if when_idle:
-            stream = self._scheduler.run_when_idle(work)
-        else:
-            stream = self._scheduler.run(work, BackgroundClock())
+        stream = self._scheduler.run_when_idle(work) if when_idle else self._scheduler.run(work, BackgroundClock())
         async with aclosing(stream) as chunks:
             return np.concatenate([samples async for samples in chunks])
 
