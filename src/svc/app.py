@@ -48,6 +48,7 @@ from svc.lifecycle import Lifecycle
 from svc.metrics import Metrics
 from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline
+from svc.synthesis.previews import Previews
 from svc.synthesis.scheduler import Scheduler
 from svc.tasks import Supervisor
 from svc.text.g2p import Phonemizer
@@ -222,7 +223,7 @@ def create_app(
     app.include_router(realtime.router(dependencies, connections, voices, lifecycle))
     app.include_router(voices_api.router(voices, voice_settings, refinement_queue))
     app.include_router(cloning.router(cloner, voices, voice_settings, refinement_queue))
-    app.include_router(previews.router(pipeline, scheduler, voices, settings.cache_dir / "previews"))
+    app.include_router(previews.router(Previews(pipeline, scheduler, settings.cache_dir / "previews"), voices))
     app.include_router(models.router(_split(settings.model_aliases), settings.max_characters))
     app.include_router(account.router())
     app.include_router(tokens.router(Tokens(table, clock)))

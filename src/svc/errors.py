@@ -14,6 +14,9 @@
     ├── BuiltInVoice          400  built_in_voice
     ├── VoiceLimitReached     400  voice_limit_reached
     ├── NoReference           400  no_reference
+    ├── InvalidPageToken      400  invalid_page_token
+    ├── InvalidForm           400  invalid_form
+    ├── UploadInterrupted     400  upload_interrupted
     ├── InvalidMessage        400  invalid_input_message
     ├── BinaryMessage         400  invalid_input_message
     ├── TooManyContexts       400  too_many_contexts
@@ -34,6 +37,7 @@
     ├── RateLimitExceeded     429  rate_limit_exceeded
     ├── Busy                  429  system_busy
     ├── CloningBusy           429  system_busy
+    ├── PreviewsBusy          429  system_busy
     ├── TooManySockets        429  system_busy
     ├── ClientDisconnected    499  client_disconnected
     ├── InternalError         500  internal_error
@@ -212,6 +216,32 @@ class NoReference(SvcError):
         super().__init__(
             "Refining needs the recording that the voice was cloned from, which was not kept (SVC_KEEP_REFERENCES)."
         )
+
+
+class InvalidPageToken(SvcError):
+    http_status = 400
+    status = "invalid_page_token"
+
+    def __init__(self) -> None:
+        super().__init__("Unknown next_page_token. Send the one of the page before, or none for the first page.")
+
+
+class InvalidForm(SvcError):
+    http_status = 400
+    status = "invalid_form"
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(f"The form cannot be read: {problem[:200]}")
+
+
+class UploadInterrupted(SvcError):
+    """The client hung up before its body was complete, so nobody reads this."""
+
+    http_status = 400
+    status = "upload_interrupted"
+
+    def __init__(self) -> None:
+        super().__init__("The connection was closed before the whole body was received.")
 
 
 class InvalidMessage(SvcError):
@@ -412,6 +442,15 @@ class CloningBusy(SvcError):
 
     def __init__(self) -> None:
         super().__init__("Too many voices are being cloned at once. Try again in a few seconds.")
+
+
+class PreviewsBusy(SvcError):
+    http_status = 429
+    status = "system_busy"
+    retry_after = 2
+
+    def __init__(self) -> None:
+        super().__init__("Too many voice previews are being made. Try again in a few seconds.")
 
 
 class TooManySockets(SvcError):

@@ -123,3 +123,15 @@ def test_serve_on_a_port_in_use() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         _fails_in_one_line(_run("serve", "--port", port), port, "--port")
+
+
+def test_numbers_out_of_range_are_one_readable_line(tmp_path: Path) -> None:
+    for port in ("99999", "-1", "65536", "http"):
+        _fails_in_one_line(_run("serve", "--port", port), "--port")
+    clip = str(tmp_path / "x.wav")
+    for speed in ("0", "-1", "nan", "inf", "1e300"):
+        _fails_in_one_line(_run("say", "Hello.", "-o", clip, "--speed", speed), "0.5 to 2")
+    assert not Path(clip).exists()
+    for seed in ("-1", "99999999999999999999999999999"):
+        assert _run("say", "Hello.", "-o", clip, "--seed", seed).returncode == 0
+    _fails_in_one_line(_run("bench", "--runs", "-5"), "--runs")

@@ -14,7 +14,9 @@ from svc.settings import Settings
 
 def serve(
     host: Annotated[str | None, typer.Option(help="The address to listen on (SVC_HOST).")] = None,
-    port: Annotated[int | None, typer.Option(help="The port to listen on; 0 picks a free port (SVC_PORT).")] = None,
+    port: Annotated[
+        int | None, typer.Option(help="The port to listen on; 0 picks a free port (SVC_PORT).", min=0, max=65535)
+    ] = None,
 ) -> None:
     """Run the service."""
     given = {"host": host, "port": port}
