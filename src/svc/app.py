@@ -42,13 +42,15 @@ from svc.engine.turbo import TurboEngine
 from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline
 from svc.synthesis.scheduler import Scheduler
+from svc.tasks import Supervisor
 from svc.text.g2p import Phonemizer
 from svc.voices.built_in import load_built_in_voices
 from svc.voices.catalogue import VoiceCatalogue
 from svc.voices.custom_voices import CustomVoices
+from svc.voices.object_store import open_object_store
 from svc.voices.settings import VoiceSettingsStore
 from svc.voices.store import VoiceStore
-from svc.voices.sync import VoiceSync, open_object_store
+from svc.voices.sync import VoiceSync
 from svc.web.docs_site import DocsSite, find_docs_folder
 
 if TYPE_CHECKING:  # SQLAlchemy takes half a second to load, and only a keys table needs it
@@ -133,6 +135,7 @@ def create_app(
     """The web application; tests pass in another `pipeline`, `clock` or `encoder`."""
     pipeline = pipeline or create_pipeline(settings)
     scheduler = Scheduler(pipeline.load, settings.max_streams)
+    supervisor = Supervisor()
     table = create_keys_table(settings)
     housekeeping = Housekeeping(table, clock)
     verifier = Verifier(
@@ -161,10 +164,11 @@ def create_app(
         scheduler.start()
         trial.open()
         async with (
-            housekeeping.running(),
-            custom_voices.running(),
-            refinement_worker.running(),
-            voice_sync.running() if voice_sync else nullcontext(),
+            housekeeping.running(supervisor),
+            custom_voices.running(supervisor),
+            voice_settings.running(supervisor),
+            refinement_worker.running(supervisor),
+            voice_sync.running(supervisor) if voice_sync else nullcontext(),
         ):
             yield
         await trial.close()
@@ -180,7 +184,7 @@ def create_app(
         docs_url=None,  # `pages` serves them, with nothing from other servers
         redoc_url=None,
     )
-    app.include_router(health.router(scheduler, voice_sync))
+    app.include_router(health.router(scheduler, supervisor, voice_sync))
     app.include_router(metrics.router(scheduler, custom_voices, voice_sync))
     app.include_router(speech.router(pipeline, scheduler, voices, voice_settings, settings.max_characters))
     dependencies = SessionDependencies(pipeline, scheduler, voice_settings, verifier, settings.max_characters)

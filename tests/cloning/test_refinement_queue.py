@@ -107,6 +107,7 @@ def test_a_file_of_an_older_release_counts_as_queued(
     folder.mkdir()
     content = f'{{"sound": "{voice.parameters_hash}", "search": {search}}}'.replace("'", '"')
     (folder / voice.voice_id).write_text(content)
+    queue.refresh()
     assert queue.progress(voice) == 0
     assert queue.waiting() == [voice.voice_id]
     assert queue.update(advance(queue, voice))
@@ -129,6 +130,7 @@ def test_a_damaged_file_is_no_refinement(content: bytes, queue: RefinementQueue,
     voice = make_voice()
     queue.add(voice)
     (folder / voice.voice_id).write_bytes(content)
+    queue.refresh()
     assert queue.find(voice.voice_id) is None
     assert queue.progress(voice) is None
     assert queue.waiting() == [voice.voice_id], "the worker removes it"
