@@ -5,9 +5,10 @@ import random
 import shutil
 import tempfile
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import replace
 from datetime import timedelta
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,9 @@ from svc.voices.object_store import Overtaken, VoiceObjects
 from svc.voices.store import VoiceStore
 from svc.voices.sync import VoiceSync
 from tests.voices.examples import make_voice
+from tests.voices.s3_server import open_bucket, serve_conditional_s3
 
+NEEDS_MOTO = pytest.mark.skipif(not find_spec("moto"), reason="moto is not installed")
 REFERENCES = (b"reference", b"second", b"third")
 
 
@@ -45,10 +48,14 @@ class Server:
         return {voice_id: (voice.to_bytes(), reference) for voice_id, (voice, reference) in whole.items()}
 
 
-@pytest.fixture(params=["memory", "folder"])
-def object_store(request: pytest.FixtureRequest, tmp_path: Path) -> ObjectStore:
-    """One that compares before it replaces, and one that cannot."""
-    return MemoryStore() if request.param == "memory" else LocalStore(tmp_path / "objects", mkdir=True)
+@pytest.fixture(params=["memory", "folder", pytest.param("s3", marks=[pytest.mark.real, NEEDS_MOTO])])
+def object_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ObjectStore]:
+    """Two that compare before they replace, and one that cannot."""
+    if request.param == "s3":
+        with serve_conditional_s3() as port:
+            yield open_bucket(port)
+    else:
+        yield MemoryStore() if request.param == "memory" else LocalStore(tmp_path / "objects", mkdir=True)
 
 
 @pytest.fixture
