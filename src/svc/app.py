@@ -55,9 +55,10 @@ from svc.text.g2p import Phonemizer
 from svc.voices.built_in import load_built_in_voices
 from svc.voices.catalogue import VoiceCatalogue
 from svc.voices.custom_voices import CustomVoices
+from svc.voices.object_store import open_object_store
 from svc.voices.settings import VoiceSettingsStore
 from svc.voices.store import VoiceStore
-from svc.voices.sync import VoiceSync, open_object_store
+from svc.voices.sync import VoiceSync
 from svc.web.docs_site import DocsSite, find_docs_folder
 
 if TYPE_CHECKING:  # SQLAlchemy takes half a second to load, and only a keys table needs it
@@ -158,6 +159,7 @@ def create_app(
     pipeline = pipeline or create_pipeline(settings)
     metrics = Metrics()
     scheduler = Scheduler(pipeline.load, metrics)
+    supervisor = Supervisor()
     table = create_keys_table(settings)
     housekeeping = Housekeeping(table, clock)
     verifier = Verifier(
@@ -169,7 +171,6 @@ def create_app(
         note_use=housekeeping.note_use,
     )
 
-    supervisor = Supervisor()
     shared_limits = SharedLimits(settings.redis_url.get_secret_value() if settings.redis_url else None)
     several_keys = table is not None or len(settings.static_keys()) > 1
     admission = create_admission(settings, shared_limits, scheduler, metrics, several_keys)
@@ -192,10 +193,11 @@ def create_app(
         trial.open()
         async with (
             shared_limits.running(supervisor),
-            housekeeping.running(),
-            custom_voices.running(),
-            refinement_worker.running(),
-            voice_sync.running() if voice_sync else nullcontext(),
+            housekeeping.running(supervisor),
+            custom_voices.running(supervisor),
+            voice_settings.running(supervisor),
+            refinement_worker.running(supervisor),
+            voice_sync.running(supervisor) if voice_sync else nullcontext(),
         ):
             yield
         lifecycle.drain()
@@ -212,7 +214,7 @@ def create_app(
         docs_url=None,  # `pages` serves them, with nothing from other servers
         redoc_url=None,
     )
-    app.include_router(health.router(scheduler, voice_sync, lifecycle))
+    app.include_router(health.router(scheduler, supervisor, voice_sync, lifecycle))
     app.include_router(metrics_api.router(custom_voices, voice_sync))
     app.include_router(
         speech.router(pipeline, scheduler, admission, voices, voice_settings, metrics, settings.max_characters)
