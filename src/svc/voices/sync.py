@@ -16,6 +16,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from threading import Lock
 
 from obstore.exceptions import BaseError
 from obstore.store import ObjectStore
@@ -83,6 +84,7 @@ class VoiceSync:
         self._logged_damage: dict[str, object] = {}
         self._fetched_at: float | None = None
         self._waiting_since: list[float] = []
+        self._counting = Lock()
         with suppress(OSError):  # it is counted again in the background
             self._count_waiting()
 
@@ -110,7 +112,8 @@ class VoiceSync:
         await asyncio.to_thread(self._count_waiting)
 
     def _count_waiting(self) -> None:
-        self._waiting_since = [upload.since for upload in self._pending_uploads.read_all()]
+        with self._counting:  # of two at once, the one that saw less might come last
+            self._waiting_since = [upload.since for upload in self._pending_uploads.read_all()]
 
     async def upload(self) -> None:
         """Uploads the pending changes; raises the last failure."""
