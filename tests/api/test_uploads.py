@@ -6,6 +6,7 @@ import json
 import logging
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ from tests.voices.examples import make_voice
 JSON_TYPE = {"content-type": "application/json"}
 FORM_TYPE = {"content-type": "multipart/form-data; boundary=x"}
 REFUSALS = {400, 404, 413, 415, 422}
-VOICE = make_voice()
+VOICE = replace(make_voice(), voice_id="custom-ForTheUploadsTests00")
 
 
 @pytest.fixture(scope="module")
