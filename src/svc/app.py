@@ -14,18 +14,19 @@ from svc.api import (
     cloning,
     errors,
     health,
-    metrics,
     models,
     pages,
     previews,
     speech,
     tokens,
 )
+from svc.api import metrics as metrics_api
 from svc.api import voices as voices_api
 from svc.api.middleware import AllowedOrigins, BodyLimits, Cors, RequestId
 from svc.api.realtime import routes as realtime
 from svc.api.realtime.connections import Connections
 from svc.api.realtime.session import SessionDependencies
+from svc.api.request_metrics import RequestMetrics, RouteTemplates
 from svc.auth.housekeeping import Housekeeping
 from svc.auth.keys import StaticKeys
 from svc.auth.tokens import Tokens
@@ -39,9 +40,12 @@ from svc.engine.fake import FakeEngine
 from svc.engine.kokoro import KokoroEngine
 from svc.engine.protocol import Engine
 from svc.engine.turbo import TurboEngine
+from svc.event_loop import EventLoopMonitor
+from svc.metrics import Metrics
 from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline
 from svc.synthesis.scheduler import Scheduler
+from svc.tasks import Supervisor
 from svc.text.g2p import Phonemizer
 from svc.voices.built_in import load_built_in_voices
 from svc.voices.catalogue import VoiceCatalogue
@@ -91,12 +95,14 @@ def create_cloner(
     voices: VoiceCatalogue,
     custom_voices: CustomVoices,
     refinement_queue: RefinementQueue,
+    metrics: Metrics,
 ) -> VoiceCloner:
     return VoiceCloner(
         trial,
         voices,
         custom_voices,
         refinement_queue,
+        metrics,
         max_voices=settings.max_custom_voices,
         keep_references=settings.keep_references,
         require_consent=settings.require_consent,
@@ -131,8 +137,11 @@ def create_app(
     encoder: LoadSpeakerEncoder | None = None,
 ) -> FastAPI:
     """The web application; tests pass in another `pipeline`, `clock` or `encoder`."""
+    metrics = Metrics()
+    supervisor = Supervisor()
     pipeline = pipeline or create_pipeline(settings)
     scheduler = Scheduler(pipeline.load, settings.max_streams)
+    metrics.streams.set_function(lambda: scheduler.streams)
     table = create_keys_table(settings)
     housekeeping = Housekeeping(table, clock)
     verifier = Verifier(
@@ -152,8 +161,15 @@ def create_app(
     voice_sync = create_voice_sync(settings, custom_voices)
     trial = TrialSynthesis(encoder or load_speaker_encoder, pipeline, scheduler, voices)
     refinement_queue = create_refinement_queue(settings)
-    cloner = create_cloner(settings, trial, voices, custom_voices, refinement_queue)
+    cloner = create_cloner(settings, trial, voices, custom_voices, refinement_queue, metrics)
     refinement_worker = RefinementWorker(refinement_queue, trial, custom_voices)
+    event_loop_monitor = EventLoopMonitor(metrics.event_loop_stall_seconds.observe)
+    metrics.event_loop_stall_max_seconds.set_function(event_loop_monitor.longest)
+    metrics.registry.register(
+        metrics_api.ServiceState(
+            pipeline.engine_name, scheduler, connections, custom_voices, voice_sync, supervisor.states
+        )
+    )
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -161,6 +177,7 @@ def create_app(
         scheduler.start()
         trial.open()
         async with (
+            supervisor.running("event loop", event_loop_monitor.run),
             housekeeping.running(),
             custom_voices.running(),
             refinement_worker.running(),
@@ -181,7 +198,7 @@ def create_app(
         redoc_url=None,
     )
     app.include_router(health.router(scheduler, voice_sync))
-    app.include_router(metrics.router(scheduler, custom_voices, voice_sync))
+    app.include_router(metrics_api.router(metrics.registry))
     app.include_router(speech.router(pipeline, scheduler, voices, voice_settings, settings.max_characters))
     dependencies = SessionDependencies(pipeline, scheduler, voice_settings, verifier, settings.max_characters)
     origins = AllowedOrigins(_split(settings.cors_origins), verifier.open)
@@ -203,6 +220,7 @@ def create_app(
     authentication.add_authentication(app, verifier)
     errors.add_error_handlers(app)
     app.add_middleware(Cors, origins=origins)
+    app.add_middleware(RequestMetrics, metrics=metrics, templates=RouteTemplates(app.routes))
     app.add_middleware(RequestId)
     app.state.connections = connections  # for the server, which drains them before it closes
     return app

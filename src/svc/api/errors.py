@@ -57,11 +57,27 @@ def add_error_handlers(app: FastAPI) -> None:
 
 def render_error(error: SvcError) -> JSONResponse:
     headers = {"Retry-After": str(error.retry_after)} if error.retry_after is not None else None
-    return _envelope(error.http_status, error.status, error.message, headers)
+    response = _envelope(error.http_status, error.status, error.message, headers)
+    response.error = error
+    return response
 
 
-def _envelope(http_status: int, status: str, message: str, headers: dict[str, str] | None = None) -> JSONResponse:
-    return JSONResponse({"detail": {"status": status, "message": message}}, http_status, headers)
+def _envelope(http_status: int, status: str, message: str, headers: dict[str, str] | None = None) -> "_ErrorResponse":
+    return _ErrorResponse({"detail": {"status": status, "message": message}}, http_status, headers)
+
+
+class _ErrorResponse(JSONResponse):
+    error: SvcError | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self.error:
+            note_error(scope, self.error)
+        await super().__call__(scope, receive, send)
+
+
+def note_error(scope: Scope, error: SvcError) -> None:
+    """Leaves the error that ends a request or socket where the metrics find it."""
+    scope.setdefault("state", {})["error"] = error
 
 
 async def _handle_svc_error(_: Request, error: Exception) -> JSONResponse:
