@@ -46,6 +46,7 @@ from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline
 from svc.synthesis.scheduler import Scheduler
 from svc.tasks import Supervisor
+from svc.telemetry import create_telemetry
 from svc.text.g2p import Phonemizer
 from svc.voices.built_in import load_built_in_voices
 from svc.voices.catalogue import VoiceCatalogue
@@ -138,6 +139,7 @@ def create_app(
 ) -> FastAPI:
     """The web application; tests pass in another `pipeline`, `clock` or `encoder`."""
     metrics = Metrics()
+    telemetry = create_telemetry(metrics.registry)
     supervisor = Supervisor()
     pipeline = pipeline or create_pipeline(settings)
     scheduler = Scheduler(pipeline.load, settings.max_streams)
@@ -178,6 +180,7 @@ def create_app(
         trial.open()
         async with (
             supervisor.running("event loop", event_loop_monitor.run),
+            telemetry.running(supervisor) if telemetry else nullcontext(),
             housekeeping.running(),
             custom_voices.running(),
             refinement_worker.running(),
@@ -196,6 +199,8 @@ def create_app(
         responses=errors.RESPONSES,
         docs_url=None,  # `pages` serves them, with nothing from other servers
         redoc_url=None,
+        # FastAPI's own spans hold paths and queries, and so credentials and the names of voices: see `svc.telemetry`.
+        telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
     app.include_router(health.router(scheduler, voice_sync))
     app.include_router(metrics_api.router(metrics.registry))
@@ -220,7 +225,12 @@ def create_app(
     authentication.add_authentication(app, verifier)
     errors.add_error_handlers(app)
     app.add_middleware(Cors, origins=origins)
-    app.add_middleware(RequestMetrics, metrics=metrics, templates=RouteTemplates(app.routes))
+    templates = RouteTemplates(app.routes)
+    app.add_middleware(RequestMetrics, metrics=metrics, templates=templates)
+    if telemetry and telemetry.tracer:
+        from svc.api.request_spans import RequestSpans
+
+        app.add_middleware(RequestSpans, tracer=telemetry.tracer, templates=templates)
     app.add_middleware(RequestId)
     app.state.connections = connections  # for the server, which drains them before it closes
     return app

@@ -36,7 +36,7 @@ class Metrics:
     """In a registry of its own, because one process may hold several services: tests do."""
 
     def __init__(self) -> None:
-        disable_created_metrics()  # a second series for each counter, which nobody reads
+        disable_created_metrics()  # type: ignore[no-untyped-call] # a second series for each counter, which nobody reads
         self.registry = registry = CollectorRegistry()
         self.requests = Counter(
             "svc_requests",

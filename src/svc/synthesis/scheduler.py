@@ -16,6 +16,7 @@ from typing import Any, Generic, TypeVar
 
 from svc.errors import Busy, EngineUnavailable, ModelLoading, SvcError
 from svc.synthesis.request import AudioPart
+from svc.tracing import span
 
 T = TypeVar("T")
 
@@ -125,14 +126,15 @@ class Scheduler:
         self._active += 1
         self._idle.clear()
         try:
-            while True:
-                async with self._queue.acquire(clock.deadline() if clock else time.monotonic()):
-                    item = await self._step(work)
-                if item is _END:
-                    return
-                if clock:
-                    clock.add(item)
-                yield item
+            with span("synthesis"):
+                while True:
+                    async with self._queue.acquire(clock.deadline() if clock else time.monotonic()):
+                        item = await self._step(work)
+                    if item is _END:
+                        return
+                    if clock:
+                        clock.add(item)
+                    yield item
         finally:
             self._active -= 1
             if not self._active:
