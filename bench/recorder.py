@@ -1,6 +1,7 @@
 """Synthesises into files, through the same pipeline as the server."""
 
 import wave
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ from svc.audio import formats
 from svc.engine.protocol import Samples
 from svc.settings import Settings
 from svc.synthesis.alignment import TimedWord
-from svc.synthesis.request import SpeechChunk, SynthesisRequest
+from svc.synthesis.request import Clip, SynthesisRequest
 from svc.voices.settings import VoiceSettings
 
 
@@ -45,7 +46,10 @@ class Recorder:
 
     def record(self, request: SynthesisRequest, path: Path) -> list[TimedWord]:
         """Writes the speech to the file; returns the words with their times."""
-        chunks: list[SpeechChunk] = []
-        *_, encoded = self._pipeline.render(request, self._format, chunks.append)
-        path.write_bytes(encoded.audio)
+        chunks, clip = list(self._pipeline.synthesize(request)), Clip()
+        with closing(self._pipeline.create_encoder(self._format)) as encoder:
+            for chunk in chunks:
+                clip.add(encoder.encode(chunk))
+            encoder.finish(clip)
+        path.write_bytes(clip.audio)
         return [timed for chunk in chunks for timed in chunk.aligned.words]

@@ -27,6 +27,7 @@ from svc.synthesis.pipeline import Pipeline
 from svc.synthesis.request import SynthesisRequest
 from svc.text.g2p import Phonemizer
 from svc.voices.catalogue import VoiceCatalogue
+from tests.admission.redis_server import RedisServer
 from tests.audio.recordings import encode_recording
 from tests.cloning.fakes import load_fake_encoder
 
@@ -43,7 +44,9 @@ STORY = (
 # Tests in these folders, or with these fixtures, need real parts: a model, a browser, a database, client packages, or
 # the installed command.
 _REAL_FOLDERS = frozenset({"browser", "cli", "clients", "deploy"})
-_REAL_FIXTURES = frozenset({"pipeline", "whisper", "postgres", "postgres_url", "encoder", "surroundings"})
+_REAL_FIXTURES = frozenset(
+    {"pipeline", "whisper", "postgres", "postgres_url", "redis_server", "encoder", "surroundings"}
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -87,6 +90,18 @@ def _nothing_from_outside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         for name in ("XDG_CACHE_HOME", "XDG_DATA_HOME"):
             patch.setenv(name, str(tmp_path_factory.mktemp(name)))
         yield
+
+
+@pytest.fixture
+def redis_server(tmp_path: Path) -> Iterator[RedisServer]:
+    """A real Redis (Valkey) server, which tests may kill or suspend."""
+    with RedisServer(tmp_path).running() as server:
+        yield server
+
+
+@pytest.fixture
+def redis_url(redis_server: RedisServer) -> str:
+    return redis_server.url
 
 
 @pytest.fixture(scope="session")

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from fastapi import FastAPI
 
 from svc import __version__
+from svc.admission.admission import Admission, Limits
+from svc.admission.shared import SharedLimits
 from svc.api import (
     account,
     authentication,
@@ -22,13 +24,14 @@ from svc.api import (
 )
 from svc.api import metrics as metrics_api
 from svc.api import voices as voices_api
+from svc.api.concurrency_headers import ConcurrencyHeaders
 from svc.api.middleware import AllowedOrigins, BodyLimits, Cors, RequestId
 from svc.api.realtime import routes as realtime
 from svc.api.realtime.connections import Connections
 from svc.api.realtime.session import SessionDependencies
 from svc.api.request_metrics import RequestMetrics, RouteTemplates
 from svc.auth.housekeeping import Housekeeping
-from svc.auth.keys import StaticKeys
+from svc.auth.keys import KeyLimits, StaticKeys
 from svc.auth.tokens import Tokens
 from svc.auth.verifier import Verifier, warn_if_exposed
 from svc.cloning.cloner import VoiceCloner
@@ -120,7 +123,22 @@ def load_speaker_encoder() -> tuple[SpeakerEncoder, BuiltInEmbeddings]:
 
 
 def create_pipeline(settings: Settings) -> Pipeline:
-    return Pipeline(create_engine(settings), Phonemizer(), settings.watermark)
+    return Pipeline(create_engine(settings), Phonemizer(), settings.watermark, settings.max_audio_seconds)
+
+
+def create_admission(
+    settings: Settings, shared: SharedLimits, scheduler: Scheduler, metrics: Metrics, several_keys: bool
+) -> Admission:
+    return Admission(
+        Limits(settings.max_streams, settings.max_waiting, settings.max_characters_per_minute),
+        KeyLimits(settings.key_max_streams, settings.key_max_waiting, settings.key_max_characters_per_minute),
+        shared,
+        scheduler.speed,
+        metrics,
+        several_keys=several_keys,
+        max_load=settings.max_load,
+        queue_seconds=settings.queue_seconds,
+    )
 
 
 def create_keys_table(settings: Settings) -> "KeysTable | None":
@@ -142,8 +160,7 @@ def create_app(
     telemetry = create_telemetry(metrics.registry)
     supervisor = Supervisor()
     pipeline = pipeline or create_pipeline(settings)
-    scheduler = Scheduler(pipeline.load, settings.max_streams)
-    metrics.streams.set_function(lambda: scheduler.streams)
+    scheduler = Scheduler(pipeline.load, metrics)
     table = create_keys_table(settings)
     housekeeping = Housekeeping(table, clock)
     verifier = Verifier(
@@ -155,6 +172,9 @@ def create_app(
         note_use=housekeeping.note_use,
     )
 
+    shared_limits = SharedLimits(settings.redis_url.get_secret_value() if settings.redis_url else None)
+    several_keys = table is not None or len(settings.static_keys()) > 1
+    admission = create_admission(settings, shared_limits, scheduler, metrics, several_keys)
     connections = Connections(settings.max_sockets)
     voices = VoiceCatalogue(load_built_in_voices(), settings.default_voice, settings.strict_voices)
     voice_settings = VoiceSettingsStore(settings.data_dir)
@@ -167,11 +187,9 @@ def create_app(
     refinement_worker = RefinementWorker(refinement_queue, trial, custom_voices)
     event_loop_monitor = EventLoopMonitor(metrics.event_loop_stall_seconds.observe)
     metrics.event_loop_stall_max_seconds.set_function(event_loop_monitor.longest)
-    metrics.registry.register(
-        metrics_api.ServiceState(
-            pipeline.engine_name, scheduler, connections, custom_voices, voice_sync, supervisor.states
-        )
-    )
+    metrics_api.ServiceState(
+        pipeline.engine_name, scheduler, connections, custom_voices, voice_sync, supervisor.states
+    ).register(metrics.registry)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -181,6 +199,7 @@ def create_app(
         async with (
             supervisor.running("event loop", event_loop_monitor.run),
             telemetry.running(supervisor) if telemetry else nullcontext(),
+            shared_limits.running(supervisor),
             housekeeping.running(),
             custom_voices.running(),
             refinement_worker.running(),
@@ -204,8 +223,12 @@ def create_app(
     )
     app.include_router(health.router(scheduler, voice_sync))
     app.include_router(metrics_api.router(metrics.registry))
-    app.include_router(speech.router(pipeline, scheduler, voices, voice_settings, settings.max_characters))
-    dependencies = SessionDependencies(pipeline, scheduler, voice_settings, verifier, settings.max_characters)
+    app.include_router(
+        speech.router(pipeline, scheduler, admission, voices, voice_settings, metrics, settings.max_characters)
+    )
+    dependencies = SessionDependencies(
+        pipeline, scheduler, admission, metrics, voice_settings, verifier, settings.max_characters
+    )
     origins = AllowedOrigins(_split(settings.cors_origins), verifier.open)
     app.include_router(realtime.router(dependencies, connections, voices, origins))
     app.include_router(voices_api.router(voices, voice_settings, refinement_queue))
@@ -222,6 +245,7 @@ def create_app(
         max_seconds=settings.max_body_seconds,
         max_clip_bytes=settings.max_clip_bytes,
     )
+    app.add_middleware(ConcurrencyHeaders, admission=admission)
     authentication.add_authentication(app, verifier)
     errors.add_error_handlers(app)
     app.add_middleware(Cors, origins=origins)

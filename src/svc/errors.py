@@ -1,8 +1,9 @@
-"""Every error that a client can get: its HTTP status, its `status` string and its message.
+"""Every error that a client can get: its HTTP status, its `status` string, its message, and the parameter at fault.
 
     SvcError
     ├── InvalidOutputFormat   400  invalid_output_format
     ├── TextTooLong           400  max_character_limit_exceeded
+    ├── AudioTooLong          400  max_audio_seconds_exceeded
     ├── UnknownTokenType      400  unknown_token_type
     ├── NotAudio              400  not_audio
     ├── ClipDamaged           400  clip_damaged
@@ -27,9 +28,12 @@
     ├── BodyTooLarge          413  request_too_large
     ├── MessageTooLarge       413  message_too_large
     ├── UnsupportedMediaType  415  unsupported_media_type
+    ├── TooManyConcurrentRequests  429  too_many_concurrent_requests
+    ├── RateLimitExceeded     429  rate_limit_exceeded
     ├── Busy                  429  system_busy
     ├── CloningBusy           429  system_busy
     ├── TooManySockets        429  system_busy
+    ├── ClientDisconnected    499  client_disconnected
     ├── InternalError         500  internal_error
     ├── NotSupported          501  not_supported
     ├── KeysUnavailable       503  keys_unavailable
@@ -41,14 +45,32 @@
 A request that does not match the schema gets a 422 with a list of validation errors, which pydantic writes.
 """
 
+import math
 from collections.abc import Iterable
+
+_TYPES = {
+    401: "authentication_error",
+    403: "authorization_error",
+    404: "not_found",
+    429: "rate_limit_error",
+    503: "service_unavailable",
+}
+
+
+def classify(http_status: int) -> str:
+    """The `type` of an error: a coarse class, which follows from the HTTP status."""
+    return _TYPES.get(http_status, "validation_error" if http_status < 500 else "internal_error")
 
 
 class SvcError(Exception):
-    """Rendered as `{"detail": {"status": …, "message": …}}`."""
+    """Rendered as `{"detail": {"status": …, "message": …, "type": …, "code": …, "request_id": …, "param": …}}`."""
 
     http_status = 500
     status = "internal_error"
+    code: str | None = None
+    """The newer name of the `status`, where the imitated API has one."""
+    param: str | None = None
+    """The field or parameter at fault."""
     retry_after: int | None = None
 
     @property
@@ -64,6 +86,7 @@ class SvcError(Exception):
 class InvalidOutputFormat(SvcError):
     http_status = 400
     status = "invalid_output_format"
+    param = "output_format"
 
     def __init__(self, name: str, valid: Iterable[str]) -> None:
         super().__init__(f"Unknown output_format '{name[:60]}'. Valid values: {', '.join(valid)}.")
@@ -72,6 +95,8 @@ class InvalidOutputFormat(SvcError):
 class TextTooLong(SvcError):
     http_status = 400
     status = "max_character_limit_exceeded"
+    code = "text_too_long"
+    param = "text"
 
     def __init__(self, length: int, limit: int) -> None:
         super().__init__(
@@ -80,9 +105,24 @@ class TextTooLong(SvcError):
         )
 
 
+class AudioTooLong(SvcError):
+    http_status = 400
+    status = "max_audio_seconds_exceeded"
+    param = "text"
+
+    def __init__(self, seconds: float | None, limit: float) -> None:
+        """`seconds` is how long the audio would be; None if that is not known."""
+        length = f"{seconds:.0f} seconds of audio" if seconds is not None else "more audio"
+        super().__init__(
+            f"The text would become {length}; the limit is {limit:g} seconds (SVC_MAX_AUDIO_SECONDS). "
+            "Shorten its breaks, send it in several requests, or raise the limit."
+        )
+
+
 class UnknownTokenType(SvcError):
     http_status = 400
     status = "unknown_token_type"
+    param = "token_type"
 
     def __init__(self, valid: Iterable[str]) -> None:
         super().__init__(f"Unknown token type. Valid values: {', '.join(valid)}.")
@@ -91,6 +131,7 @@ class UnknownTokenType(SvcError):
 class NotAudio(SvcError):
     http_status = 400
     status = "not_audio"
+    param = "files"
 
     def __init__(self) -> None:
         super().__init__("The file contains no audio that can be decoded. Send WAV, MP3, M4A, OGG, FLAC or WebM.")
@@ -99,6 +140,7 @@ class NotAudio(SvcError):
 class ClipDamaged(SvcError):
     http_status = 400
     status = "clip_damaged"
+    param = "files"
 
     def __init__(self) -> None:
         super().__init__("The recording is damaged or truncated. Export or record it again.")
@@ -107,6 +149,7 @@ class ClipDamaged(SvcError):
 class ClipSilent(SvcError):
     http_status = 400
     status = "clip_silent"
+    param = "files"
 
     def __init__(self) -> None:
         super().__init__("The recording is silent. Check the microphone and record 10 to 20 seconds of speech.")
@@ -115,6 +158,7 @@ class ClipSilent(SvcError):
 class NoSpeech(SvcError):
     http_status = 400
     status = "no_speech"
+    param = "files"
 
     def __init__(self) -> None:
         super().__init__("The recording contains no speech. Send 10 to 20 seconds of one person speaking.")
@@ -123,6 +167,7 @@ class NoSpeech(SvcError):
 class ClipTooShort(SvcError):
     http_status = 400
     status = "clip_too_short"
+    param = "files"
 
     def __init__(self, seconds: float, least: float) -> None:
         super().__init__(
@@ -134,6 +179,7 @@ class ClipTooShort(SvcError):
 class BuiltInVoice(SvcError):
     http_status = 400
     status = "built_in_voice"
+    param = "voice_id"
 
     def __init__(self, name: str) -> None:
         super().__init__(f"{name} is a built-in voice. Only cloned voices can be changed or removed.")
@@ -150,6 +196,7 @@ class VoiceLimitReached(SvcError):
 class NoReference(SvcError):
     http_status = 400
     status = "no_reference"
+    param = "voice_id"
 
     def __init__(self) -> None:
         super().__init__(
@@ -177,6 +224,7 @@ class BinaryMessage(SvcError):
 class TooManyContexts(SvcError):
     http_status = 400
     status = "too_many_contexts"
+    param = "context_id"
 
     def __init__(self, limit: int) -> None:
         super().__init__(f"This socket already has {limit} open contexts, the limit. Close one first.")
@@ -203,6 +251,7 @@ class InvalidApiKey(SvcError):
 class InsufficientScope(SvcError):
     http_status = 401
     status = "insufficient_scope"
+    code = "insufficient_permissions"
 
     def __init__(self) -> None:
         super().__init__(
@@ -213,6 +262,7 @@ class InsufficientScope(SvcError):
 class ConsentRequired(SvcError):
     http_status = 403
     status = "consent_required"
+    param = "consent"
 
     def __init__(self) -> None:
         super().__init__(
@@ -234,6 +284,7 @@ class OriginNotAllowed(SvcError):
 class VoiceNotFound(SvcError):
     http_status = 404
     status = "voice_not_found"
+    param = "voice_id"
 
     def __init__(self, voice_id: str) -> None:
         super().__init__(f"Voice '{voice_id[:60]}' not found. GET /v1/voices lists the voices.")
@@ -242,6 +293,7 @@ class VoiceNotFound(SvcError):
 class HistoryItemNotFound(SvcError):
     http_status = 404
     status = "history_item_not_found"
+    param = "history_item_id"
 
     def __init__(self, item_id: str) -> None:
         super().__init__(f"History item '{item_id[:60]}' not found. This server keeps no history.")
@@ -288,13 +340,48 @@ class UnsupportedMediaType(SvcError):
         super().__init__(f"Send {wanted}, not {content_type[:60]}.")
 
 
+class TooManyConcurrentRequests(SvcError):
+    http_status = 429
+    status = "too_many_concurrent_requests"
+    code = "concurrent_limit_exceeded"
+
+    def __init__(self, limit: int, retry_after: float = 1) -> None:
+        super().__init__(
+            f"This key is already synthesizing {limit} texts at once, its limit (SVC_KEY_MAX_STREAMS, or --max-streams "
+            "of `svc keys`). Wait until one of them is done."
+        )
+        self.retry_after = _to_whole_seconds(retry_after)
+
+
+class RateLimitExceeded(SvcError):
+    http_status = 429
+    status = "rate_limit_exceeded"
+
+    def __init__(self, limit: int, retry_after: float, all_keys: bool = False) -> None:
+        """`retry_after` is infinite for a text that is longer than a minute's allowance."""
+        whose, setting = (
+            ("All keys together", "SVC_MAX_CHARACTERS_PER_MINUTE")
+            if all_keys
+            else ("This key", "SVC_KEY_MAX_CHARACTERS_PER_MINUTE, or --max-characters-per-minute of `svc keys`")
+        )
+        advice = "Send shorter texts." if math.isinf(retry_after) else f"Try again in {math.ceil(retry_after)} seconds."
+        super().__init__(f"{whose} may synthesize {limit} characters a minute ({setting}). {advice}")
+        self.retry_after = None if math.isinf(retry_after) else _to_whole_seconds(retry_after)
+
+
 class Busy(SvcError):
     http_status = 429
     status = "system_busy"
-    retry_after = 1
 
-    def __init__(self, limit: int) -> None:
-        super().__init__(f"The server is already synthesizing {limit} texts (SVC_MAX_STREAMS). Try again in a moment.")
+    def __init__(self, limit: int | None = None, retry_after: float = 1) -> None:
+        """`limit` is that of SVC_MAX_STREAMS if it is reached; otherwise the engine has no time for more."""
+        reason = (
+            "The engine cannot synthesize more texts in real time (SVC_MAX_LOAD)."
+            if limit is None
+            else f"The server is already synthesizing {limit} texts (SVC_MAX_STREAMS)."
+        )
+        super().__init__(f"{reason} Try again in a moment.")
+        self.retry_after = _to_whole_seconds(retry_after)
 
 
 class CloningBusy(SvcError):
@@ -313,6 +400,16 @@ class TooManySockets(SvcError):
 
     def __init__(self, limit: int) -> None:
         super().__init__(f"The server already has {limit} open sockets (SVC_MAX_SOCKETS). Try again in a moment.")
+
+
+class ClientDisconnected(SvcError):
+    """The client hung up before it got its response. Only the log shows this error."""
+
+    http_status = 499
+    status = "client_disconnected"
+
+    def __init__(self) -> None:
+        super().__init__("The client has closed the connection.")
 
 
 class InternalError(SvcError):
@@ -371,3 +468,8 @@ class EngineUnavailable(SvcError):
 
     http_status = 503
     status = "engine_unavailable"
+
+
+def _to_whole_seconds(seconds: float) -> int:
+    """For the header Retry-After."""
+    return max(1, math.ceil(seconds))

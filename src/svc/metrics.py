@@ -4,6 +4,7 @@ Labels are bounded: never a key, a text or a custom voice's name. What is known 
 see `svc.api.metrics`.
 """
 
+import logging
 import platform
 import time
 from collections.abc import Iterator
@@ -20,9 +21,12 @@ from prometheus_client import (
     ProcessCollector,
     disable_created_metrics,
 )
+from prometheus_client.core import Metric
 
 from svc import __version__
 from svc.errors import SvcError
+
+log = logging.getLogger(__name__)
 
 _LATENCY_BUCKETS = (0.025, 0.05, 0.1, 0.2, 0.3, 0.5, 1, 2, 5, 10, 30)
 _STALL_BUCKETS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 5)
@@ -32,12 +36,24 @@ _CLONE_BUCKETS = (1, 2, 5, 10, 20, 30, 60, 120, 300)
 _REFUSALS = frozenset({401, 403, 408, 413, 429, 503})
 
 
+class _Registry(CollectorRegistry):
+    def collect(self) -> Iterator[Metric]:
+        """Leaves out what cannot be read just now: the rest is wanted most when something is wrong."""
+        with self._lock:
+            collectors = list(self._collector_to_names)
+        for collector in collectors:
+            try:
+                yield from list(collector.collect())
+            except Exception:
+                log.exception("some metrics could not be read")
+
+
 class Metrics:
     """In a registry of its own, because one process may hold several services: tests do."""
 
     def __init__(self) -> None:
         disable_created_metrics()  # type: ignore[no-untyped-call] # a second series for each counter, which nobody reads
-        self.registry = registry = CollectorRegistry()
+        self.registry = registry = _Registry()
         self.requests = Counter(
             "svc_requests",
             "Requests and sockets, by method, route and status of the response. A client that hung up has status 499.",

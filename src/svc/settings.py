@@ -210,6 +210,13 @@ class Settings(BaseSettings):
             normalise_url(value.get_secret_value())
         return value
 
+    @field_validator("redis_url")
+    @classmethod
+    def _is_a_redis(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is not None and not _is_redis_url(value.get_secret_value()):
+            raise ValueError("not a Redis server: use redis://:password@host:6379/0, with the password %-encoded")
+        return value
+
     def static_keys(self) -> list[str]:
         """The keys of SVC_API_KEY and SVC_API_KEYS."""
         one = [self.api_key.get_secret_value().strip()] if self.api_key else []
@@ -218,6 +225,14 @@ class Settings(BaseSettings):
 
 def _split(keys: SecretStr) -> list[str]:
     return [key for part in keys.get_secret_value().split(",") if (key := part.strip())]
+
+
+def _is_redis_url(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("redis", "rediss") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # of the port; its message quotes parts of the URL, which may contain a password
+        return False
 
 
 def _check_object_store_url(url: str) -> None:

@@ -114,7 +114,7 @@ def _get_refusal(client: TestClient, method: str, path: str, headers: Mapping[st
     assert response.headers["request-id"]
     body = response.json()
     assert set(body) == {"detail"}
-    assert set(body["detail"]) == {"status", "message"}
+    assert set(body["detail"]) == {"status", "message", "type", "code", "request_id", "param"}
     assert isinstance(body["detail"]["message"], str)
     status = body["detail"]["status"]
     assert isinstance(status, str)

@@ -220,22 +220,24 @@ def test_what_cannot_be_read_is_left_out(
     def fail() -> dict[str, TaskState]:
         raise OSError("the disk is gone")
 
-    scheduler = Scheduler(lambda: None, max_streams=1)
+    scheduler = Scheduler(lambda: None)
     custom_voices = create_custom_voices(Settings(data_dir=tmp_path), voices)
     state = ServiceState("fake", scheduler, Connections(1), custom_voices, None, fail)
-    registry = CollectorRegistry()
-    registry.register(state)
-    names = {family.name for family in registry.collect()}
-    assert names == {"svc_engine_state", "svc_engine", "svc_sockets", "svc_custom_voices"}
+    metrics = Metrics()
+    state.register(metrics.registry)
+    metrics.waiting.set_function(lambda: 1 // 0)
+    names = {family.name for family in metrics.registry.collect()}
+    assert {"svc_engine_state", "svc_engine", "svc_sockets", "svc_custom_voices", "svc_streams"} <= names
+    assert not {"svc_background_task_running", "svc_waiting"} & names
     assert "some metrics could not be read" in caplog.text
 
 
 def test_background_tasks_that_failed(voices: VoiceCatalogue, tmp_path: Path) -> None:
     states = {"mirror": TaskState(running=False, failures=3)}
     custom_voices = create_custom_voices(Settings(data_dir=tmp_path), voices)
-    scheduler = Scheduler(lambda: None, max_streams=1)
+    scheduler = Scheduler(lambda: None)
     registry = CollectorRegistry()
-    registry.register(ServiceState("fake", scheduler, Connections(1), custom_voices, None, lambda: states))
+    ServiceState("fake", scheduler, Connections(1), custom_voices, None, lambda: states).register(registry)
     assert registry.get_sample_value("svc_background_task_running", {"task": "mirror"}) == 0
     assert registry.get_sample_value("svc_background_task_failures_total", {"task": "mirror"}) == 3
 

@@ -76,7 +76,7 @@ def encode_clip(samples: Samples, output_format: OutputFormat, sizes: Iterable[i
     """What a client of the whole clip receives."""
     with encoders.create(output_format, SOURCE_RATE) as encoder:
         joined = b"".join([*map(encoder.encode, split(samples, sizes)), encoder.flush()])
-        return encoder.seal(joined)
+        return encoder.seal(joined, len(joined))
 
 
 class Pipe:

@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import inspect, text
 
 from svc.auth import database, schema
-from svc.auth.keys import Kind, Scope, hash_credential, visible_prefix
+from svc.auth.keys import KeyLimits, Kind, Scope, hash_credential, visible_prefix
 from svc.auth.schema import KEYS, MIGRATIONS
 from svc.auth.table import KeysTable
 from svc.errors import KeysUnavailable
@@ -274,5 +274,56 @@ def test_missing_postgresql_database(postgres_url: str) -> None:
             with pytest.raises(KeysUnavailable) as error:
                 await table.open()
             assert "does not exist" in error.value.reason
+
+    asyncio.run(main())
+
+
+def test_limits_of_a_key_hold_for_its_tokens(url: str) -> None:
+    async def main() -> None:
+        async with open_tables(url, 2) as (one, other):
+            key, stored = await one.create(NOW, name="Ann", scopes=[Scope.FULL], limits=KeyLimits(4, 0, 60_000))
+            token, _ = await one.create(NOW, kind=Kind.EPHEMERAL, scopes=[Scope.TTS], minted_by=stored.id)
+            foreign, _ = await one.create(NOW, kind=Kind.EPHEMERAL, scopes=[Scope.TTS], minted_by="static-1")
+            for credential, limits in ((key, KeyLimits(4, 0, 60_000)), (token, stored.limits), (foreign, KeyLimits())):
+                found = await other.find(hash_credential(credential))
+                assert found is not None
+                assert found.limits == limits
+
+            await one.change_limits(stored.id, {"max_streams": 9, "max_characters_per_minute": None})
+            for credential in (key, token):
+                found = await other.find(hash_credential(credential))
+                assert found is not None
+                assert found.limits == KeyLimits(9, 0, None)
+            with pytest.raises(ValueError, match="scopes"):
+                await one.change_limits(stored.id, {"scopes": 1})
+
+    asyncio.run(main())
+
+
+def test_limits_are_added_to_a_table_that_the_release_before_still_uses(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both releases run while one replaces the other."""
+    columns = "id, hash, kind, prefix, name, scopes, minted_by, created_at, expires_at"
+    values = "'{0}', '{0}', 'key', 'svc_{0}', '{0}', 'full', NULL, 1, NULL"
+
+    async def insert_as_before(table: KeysTable, name: str) -> None:
+        async with table._engine.connect() as connection:
+            statement = f"INSERT INTO svc_keys ({columns}) VALUES ({values.format(name)}) RETURNING {columns}"
+            assert (await connection.execute(text(statement))).one().id == name
+
+    async def main() -> None:
+        monkeypatch.setattr(schema, "MIGRATIONS", MIGRATIONS[:1])
+        async with open_tables(url) as (older,):
+            await older.open()
+            await insert_as_before(older, "old")
+            monkeypatch.undo()
+            async with open_tables(url) as (newer,):
+                await newer.open()
+                await insert_as_before(older, "new")
+                for name in ("old", "new"):
+                    found = await newer.find(name)
+                    assert found is not None
+                    assert found.limits == KeyLimits()
 
     asyncio.run(main())

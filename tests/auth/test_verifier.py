@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from svc.auth.housekeeping import Housekeeping
-from svc.auth.keys import ANYONE, Kind, Scope, StaticKeys, generate_credential
+from svc.auth.keys import ANYONE, KeyLimits, Kind, Scope, StaticKeys, generate_credential
 from svc.auth.table import KeysTable
 from svc.auth.tokens import Tokens
 from svc.auth.verifier import Verifier, warn_if_exposed
@@ -115,6 +115,24 @@ def test_malformed_key_does_not_reach_the_database(clock: Clock) -> None:
             await verifier.verify(generate_credential(Kind.KEY))
         assert await verifier.verify("static")
         await table.close()
+
+    asyncio.run(main())
+
+
+def test_limits_of_a_key_reach_every_replica_within_the_cache_time(url: str, clock: Clock) -> None:
+    async def main() -> None:
+        async with replicas(url, clock) as (one, other):
+            credential, stored = await one.table.create(
+                clock(), name="Ann", scopes=[Scope.FULL], limits=KeyLimits(max_streams=2)
+            )
+            token, _ = await one.tokens.mint_ephemeral(await one.verifier.verify(credential), 300)
+            for each in (credential, token):
+                assert (await other.verifier.verify(each)).limits == KeyLimits(max_streams=2)
+            await one.table.change_limits(stored.id, {"max_streams": None, "max_waiting": 3})
+            clock.now += 5
+            for each in (credential, token):
+                assert (await other.verifier.verify(each)).limits == KeyLimits(max_waiting=3)
+            assert (await other.verifier.verify("static")).limits == KeyLimits()
 
     asyncio.run(main())
 

@@ -62,6 +62,25 @@ def test_the_whole_key_names_itself(keys: Callable[..., Result]) -> None:
     assert json.loads(keys("list", "--json").stdout)[0]["state"] == "revoked"
 
 
+def test_limits_of_a_key(keys: Callable[..., Result]) -> None:
+    key = keys("create", "--name", "Ann", "--max-streams", "4", "--max-characters-per-minute", "60000").stdout.strip()
+    assert keys("create", "--name", "Bob").code == 0
+
+    def list_limits() -> list[dict[str, int | None]]:
+        return [each["limits"] for each in json.loads(keys("list", "--json").stdout)]
+
+    none = {"max_streams": None, "max_waiting": None, "max_characters_per_minute": None}
+    assert list_limits() == [{**none, "max_streams": 4, "max_characters_per_minute": 60_000}, none]
+    shown = " ".join(keys("list").stdout.split())
+    assert "4 streams" in shown
+    assert "default" in shown
+
+    changed = keys("change", key, "--max-streams", "default", "--max-waiting", "0")
+    assert changed.code == 0
+    assert "0 waiting, 60000 characters/min" in " ".join(changed.stderr.split())
+    assert list_limits() == [{**none, "max_waiting": 0, "max_characters_per_minute": 60_000}, none]
+
+
 def test_an_empty_table(keys: Callable[..., Result]) -> None:
     assert keys("list").code == 0
     assert json.loads(keys("list", "--json").stdout) == []
@@ -77,6 +96,13 @@ def test_an_empty_table(keys: Callable[..., Result]) -> None:
         (["create", "--name", "Ann", "--expires", "soon"], "30d"),
         (["create", "--name", "Ann", "--expires", "0d"], "30d"),
         (["create", "--name", "Ann", "--scope", "everything"], "full"),
+        (["create", "--name", "Ann", "--max-streams", "0"], "--max-streams"),
+        (["create", "--name", "Ann", "--max-waiting", "-1"], "--max-waiting"),
+        (["change", "svc_"], "at least one limit"),
+        (["change", "nobody", "--max-streams", "3"], "svc keys list"),
+        (["change", "svc_", "--max-streams", "0"], "a number from 1"),
+        (["change", "svc_", "--max-characters-per-minute", "9" * 30], "a number from 1"),
+        (["change", "svc_", "--max-waiting", "few"], "a number from 0"),
         (["revoke", "nobody"], "svc keys list"),
         (["revoke", "svc_"], "svc keys list"),
         (["revoke", ""], "svc keys list"),

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from svc import atomic_files
-from svc.audio import decode, equalizer
+from svc.audio import decode, equalizer, formats
 from svc.audio.containers import encode_flac
 from svc.cloning import refinement
 from svc.cloning.refinement import RefinementQueue, RefinementWorker, is_clearly_better
@@ -22,6 +22,7 @@ from svc.cloning.trial import TrialSynthesis
 from svc.engine.protocol import Samples
 from svc.errors import EngineUnavailable, ModelLoading
 from svc.synthesis.pipeline import Pipeline
+from svc.synthesis.playback import Playback
 from svc.synthesis.request import SynthesisRequest
 from svc.synthesis.scheduler import Scheduler
 from svc.text.g2p import Phonemizer
@@ -107,7 +108,7 @@ def build(tmp_path: Path, phonemizer: Phonemizer) -> Build:
     def build(name: str = "here") -> Server:
         engine, voices = StyleEchoEngine(), VoiceCatalogue(load_built_in_voices())
         pipeline = Pipeline(engine, phonemizer)
-        scheduler = Scheduler(pipeline.load, 8)
+        scheduler = Scheduler(pipeline.load)
         custom_voices = CustomVoices(VoiceStore(tmp_path / name, track_uploads=True), voices)
         queue = RefinementQueue(tmp_path / name / "refining")
         encoder, (_, built_in) = StyleEncoder(), load_style_encoder()
@@ -268,8 +269,8 @@ def test_live_requests_go_first(server: Server) -> None:
 
     async def scene() -> None:
         async with pause.paused():
-            work = server.pipeline.synthesize(SynthesisRequest("One. Two. Three.", VOICES.find("af_heart")))
-            live = server.scheduler.stream(chunk for chunk in work)
+            request = SynthesisRequest("One. Two. Three.", VOICES.find("af_heart"))
+            live = server.scheduler.run(server.pipeline.stream(request, formats.find("pcm_24000")), Playback())
             first = asyncio.ensure_future(anext(live))
         await first
         spoken = len(server.engine.spoken)

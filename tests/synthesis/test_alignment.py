@@ -8,7 +8,7 @@ from svc.audio import formats
 from svc.engine.fake import FakeEngine
 from svc.synthesis.alignment import Alignment
 from svc.synthesis.pipeline import Pipeline
-from svc.synthesis.request import SynthesisRequest
+from svc.synthesis.request import Clip, SynthesisRequest
 from svc.text.g2p import Phonemizer
 from svc.voices.built_in import load_built_in_voices
 from svc.voices.catalogue import VoiceCatalogue
@@ -18,8 +18,10 @@ VOICE = VoiceCatalogue(load_built_in_voices()).default
 
 
 def _align(text: str) -> tuple[Alignment, Alignment, float]:
-    *_, part = PIPELINE.render(SynthesisRequest(text, VOICE), formats.find("pcm_24000"))
-    return part.alignment, part.normalized, len(part.audio) / 2 / 24_000
+    clip = Clip()
+    for _ in PIPELINE.render(SynthesisRequest(text, VOICE), formats.find("pcm_24000"), clip):
+        pass
+    return clip.alignment, clip.normalized, clip.length / 2 / 24_000
 
 
 def _assert_valid(alignment: Alignment, seconds: float) -> None:

@@ -2,25 +2,30 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncGenerator, Generator
+import time
+from collections.abc import AsyncGenerator
 
 import pytest
 
-from svc.errors import Busy, EngineUnavailable, ModelLoading
-from svc.synthesis.scheduler import DeadlineQueue, PlaybackClock, Scheduler
+from svc.errors import EngineUnavailable, ModelLoading
+from svc.metrics import Metrics
+from svc.synthesis.fair_queue import FairQueue
+from svc.synthesis.playback import Playback
+from svc.synthesis.request import AudioPart, Parts
+from svc.synthesis.scheduler import RealTimeFactor, Scheduler
 
 
-def _work(name: str, steps: int, log: list[str]) -> Generator[str]:
+def _work(name: str, steps: int, log: list[str], seconds: float = 0.0) -> Parts:
     try:
         for step in range(steps):
             log.append(f"{name}{step}")
-            yield f"{name}{step}"
+            yield AudioPart(f"{name}{step}".encode(), seconds=seconds)
     finally:
         log.append(f"{name} closed")
 
 
-async def _ready(max_streams: int = 8) -> Scheduler:
-    scheduler = Scheduler(lambda: None, max_streams)
+async def _ready() -> Scheduler:
+    scheduler = Scheduler(lambda: None)
     scheduler.start()
     await _until_loaded(scheduler)
     return scheduler
@@ -39,7 +44,7 @@ def test_streams_take_turns() -> None:
         scheduler, log = await _ready(), list[str]()
 
         async def consume(name: str, steps: int) -> None:
-            async for _ in scheduler.stream(_work(name, steps, log)):
+            async for _ in scheduler.run(_work(name, steps, log), Playback()):
                 pass
 
         await asyncio.gather(consume("long", 20), consume("short", 3))
@@ -55,7 +60,7 @@ def test_who_has_sound_enough_waits_for_who_has_none() -> None:
         scheduler, log = await _ready(), list[str]()
 
         async def consume(name: str, seconds: float) -> None:
-            async for _ in scheduler.stream(_work(name, 5, log), PlaybackClock(lambda _: seconds)):
+            async for _ in scheduler.run(_work(name, 5, log, seconds), Playback()):
                 pass
 
         await asyncio.gather(*(consume(f"rich{index} ", 60) for index in range(3)), consume("poor", 0))
@@ -73,16 +78,16 @@ def test_spare_work_takes_no_turn_while_anybody_speaks() -> None:
         scheduler, log = await _ready(), list[str]()
         first_step = threading.Event()
 
-        def held() -> Generator[str]:
+        def held() -> Parts:
             first_step.wait()
             yield from _work("first", 1, log)
 
-        async def consume(turns: AsyncGenerator[str]) -> None:
+        async def consume(turns: AsyncGenerator[AudioPart]) -> None:
             async for _ in turns:
                 pass
 
         async def speak() -> None:
-            async for _ in scheduler.stream(_work("live", 3, log)):
+            async for _ in scheduler.run(_work("live", 3, log), Playback()):
                 for _ in range(10):
                     await asyncio.sleep(0)
 
@@ -102,11 +107,11 @@ def test_spare_work_takes_no_turn_while_anybody_speaks() -> None:
 
 def test_who_stops_waiting_gives_the_turn_to_the_next() -> None:
     async def main() -> None:
-        queue, over = DeadlineQueue(), asyncio.Event()
+        queue, over = FairQueue(), asyncio.Event()
         order = list[str]()
 
         async def take(name: str, due: float) -> None:
-            async with queue.acquire(due):
+            async with queue.acquire("key", due):
                 order.append(name)
                 await over.wait()
 
@@ -126,13 +131,13 @@ def test_who_stops_waiting_gives_the_turn_to_the_next() -> None:
 
 def test_a_turn_that_is_handed_over_and_not_wanted_any_more_goes_on() -> None:
     async def main() -> None:
-        queue = DeadlineQueue()
+        queue = FairQueue()
 
         async def take() -> None:
-            async with queue.acquire(0):
+            async with queue.acquire("key", 0):
                 pass
 
-        async with queue.acquire(0):
+        async with queue.acquire("key", 0):
             waiting = asyncio.create_task(take())
             await asyncio.sleep(0)
         waiting.cancel()  # after the turn was handed over, before it could begin
@@ -147,11 +152,10 @@ def test_a_turn_that_is_handed_over_and_not_wanted_any_more_goes_on() -> None:
 def test_abandoned_work_stops_within_a_step() -> None:
     async def main() -> list[str]:
         scheduler, log = await _ready(), list[str]()
-        stream = scheduler.stream(_work("a", 1000, log))
+        stream = scheduler.run(_work("a", 1000, log), Playback())
         await anext(stream)
         await anext(stream)
         await stream.aclose()
-        assert scheduler.streams == 0
         await scheduler.close()
         return log
 
@@ -161,11 +165,11 @@ def test_abandoned_work_stops_within_a_step() -> None:
 def test_cancelled_while_a_step_is_running() -> None:
     started, finish, log = threading.Event(), threading.Event(), list[str]()
 
-    def work() -> Generator[str]:
+    def work() -> Parts:
         try:
             started.set()
             finish.wait()
-            yield "late"
+            yield AudioPart(b"late")
             log.append("went on")
         finally:
             log.append("closed")
@@ -174,7 +178,7 @@ def test_cancelled_while_a_step_is_running() -> None:
         scheduler = await _ready()
 
         async def consume() -> None:
-            async for _ in scheduler.stream(work()):
+            async for _ in scheduler.run(work(), Playback()):
                 pass
 
         task = asyncio.create_task(consume())
@@ -183,28 +187,73 @@ def test_cancelled_while_a_step_is_running() -> None:
         with pytest.raises(asyncio.CancelledError):
             await task
         finish.set()
-        log.append(await _first(scheduler))
+        log.append((await anext(scheduler.run(_work("next", 1, []), Playback()))).audio.decode())
         await scheduler.close()
-
-    async def _first(scheduler: Scheduler) -> str:
-        return await anext(scheduler.stream(_work("next", 1, [])))
 
     asyncio.run(main())
     assert log == ["closed", "next0"]
 
 
-def test_too_many_streams_are_refused() -> None:
-    async def main() -> None:
-        scheduler = await _ready(max_streams=1)
-        stream = scheduler.stream(_work("a", 2, []))
-        await anext(stream)
-        with pytest.raises(Busy):
-            await anext(scheduler.stream(_work("b", 2, [])))
-        await stream.aclose()
-        assert await anext(scheduler.stream(_work("c", 2, []))) == "c0"
-        await scheduler.close()
+def test_a_key_with_many_texts_does_not_starve_one_with_few() -> None:
+    """Each text is urgent all the time; of two keys, each gets every second step, however many texts it has."""
 
-    asyncio.run(main())
+    async def main() -> list[str]:
+        scheduler, log = await _ready(), list[str]()
+
+        async def consume(name: str, key_id: str) -> None:
+            async for _ in scheduler.run(_slow_work(name, 6, log), Playback(key_id)):
+                pass
+
+        await asyncio.gather(*(consume(f"many{index} ", "many") for index in range(10)), consume("few ", "few"))
+        await scheduler.close()
+        return log
+
+    log = asyncio.run(main())
+    assert log.index("few 5") < 20, log  # of 66 steps
+
+
+def _slow_work(name: str, steps: int, log: list[str]) -> Parts:
+    for step in range(steps):
+        log.append(f"{name}{step}")
+        time.sleep(0.002)
+        yield AudioPart()
+
+
+def test_a_key_that_was_away_has_no_claim_to_the_time_of_the_others() -> None:
+    queue = FairQueue()
+    with queue.join("busy"):
+        queue.charge("busy", 100)
+        with queue.join("new"):
+            assert queue._used["new"] == 100
+    assert not queue._used
+
+
+def test_the_real_time_factor_follows_what_was_measured() -> None:
+    speed = RealTimeFactor()
+    for _ in range(100):
+        speed.observe(work_seconds=0.2, audio_seconds=1)
+    assert speed.value == pytest.approx(0.2, rel=0.05)
+    for _ in range(100):
+        speed.observe(work_seconds=0.4, audio_seconds=1)
+    assert speed.value == pytest.approx(0.4, rel=0.05)
+
+
+def test_seconds_without_audio_in_the_middle_of_a_text_are_counted() -> None:
+    def work() -> Parts:
+        yield AudioPart(seconds=0.01)
+        time.sleep(0.2)
+        yield AudioPart(seconds=0.01)
+
+    async def starve(live: bool) -> float:
+        metrics = Metrics()
+        scheduler = Scheduler(lambda: None, metrics)
+        async for _ in scheduler.run(work(), Playback(live=live)):
+            pass
+        await scheduler.close()
+        return float(metrics.starved_seconds._value.get())
+
+    assert asyncio.run(starve(live=True)) > 0.1
+    assert asyncio.run(starve(live=False)) == 0
 
 
 def test_an_engine_that_cannot_load_says_why() -> None:
@@ -212,7 +261,7 @@ def test_an_engine_that_cannot_load_says_why() -> None:
         raise EngineUnavailable("no weights")
 
     async def main() -> None:
-        scheduler = Scheduler(load, 1)
+        scheduler = Scheduler(load)
         with pytest.raises(ModelLoading):
             scheduler.require_ready()
         scheduler.start()

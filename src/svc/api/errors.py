@@ -1,4 +1,4 @@
-"""Renders every error in one shape: `{"detail": {"status": …, "message": …}}`, or the validation list of a 422."""
+"""Renders every error in one shape: `{"detail": {"status": …, "message": …, …}}`, or the validation list of a 422."""
 
 import logging
 from typing import Any
@@ -6,11 +6,12 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from svc.errors import SvcError
+from svc.errors import SvcError, classify
+from svc.request_id import request_id
 
 log = logging.getLogger(__name__)
 
@@ -20,6 +21,10 @@ _STATUS_NAMES = {404: "not_found", 405: "method_not_allowed"}
 class Detail(BaseModel):
     status: str
     message: str
+    type: str = Field(description="A coarse class of errors, such as `validation_error` or `rate_limit_error`.")
+    code: str = Field(description="The same as `status`, or the newer name of it.")
+    request_id: str | None = Field(description="The id of the request, as in the header `request-id`.")
+    param: str | None = Field(description="The field or parameter at fault; null if it is none of them.")
 
 
 class ErrorShape(BaseModel):
@@ -57,13 +62,31 @@ def add_error_handlers(app: FastAPI) -> None:
 
 def render_error(error: SvcError) -> JSONResponse:
     headers = {"Retry-After": str(error.retry_after)} if error.retry_after is not None else None
-    response = _envelope(error.http_status, error.status, error.message, headers)
+    response = _envelope(
+        error.http_status, error.status, error.message, code=error.code, param=error.param, headers=headers
+    )
     response.error = error
     return response
 
 
-def _envelope(http_status: int, status: str, message: str, headers: dict[str, str] | None = None) -> "_ErrorResponse":
-    return _ErrorResponse({"detail": {"status": status, "message": message}}, http_status, headers)
+def _envelope(
+    http_status: int,
+    status: str,
+    message: str,
+    *,
+    code: str | None = None,
+    param: str | None = None,
+    headers: dict[str, str] | None = None,
+) -> "_ErrorResponse":
+    detail = Detail(
+        status=status,
+        message=message,
+        type=classify(http_status),
+        code=code or status,
+        request_id=request_id.get(),
+        param=param,
+    )
+    return _ErrorResponse({"detail": detail.model_dump()}, http_status, headers)
 
 
 class _ErrorResponse(JSONResponse):
@@ -97,7 +120,7 @@ async def _handle_validation_error(_: Request, error: Exception) -> JSONResponse
 async def _handle_http_exception(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
     name = _STATUS_NAMES.get(error.status_code, "bad_request" if error.status_code < 500 else "internal_error")
-    return _envelope(error.status_code, name, str(error.detail), dict(error.headers or {}))
+    return _envelope(error.status_code, name, str(error.detail), headers=dict(error.headers or {}))
 
 
 class _CatchUnexpected:
@@ -119,7 +142,6 @@ class _CatchUnexpected:
         except Exception:
             if scope["type"] != "http" or started:
                 raise
-            request_id = scope["state"]["request_id"]
-            log.exception("request %s, %s %s, failed", request_id, scope["method"], scope["path"])
-            message = f"Internal error. The server log has the details of request {request_id}."
+            log.exception("request %s, %s %s, failed", request_id.get(), scope["method"], scope["path"])
+            message = f"Internal error. The server log has the details of request {request_id.get()}."
             await _envelope(500, "internal_error", message)(scope, receive, send)

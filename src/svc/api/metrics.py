@@ -1,8 +1,7 @@
 """`GET /metrics`: metrics for Prometheus."""
 
 import asyncio
-import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Protocol
 
 from fastapi import APIRouter, Request, Response
@@ -18,8 +17,6 @@ from svc.synthesis.scheduler import Scheduler
 from svc.voices.custom_voices import CustomVoices
 from svc.voices.sync import VoiceSync
 
-log = logging.getLogger(__name__)
-
 _ENGINE_STATES = ("loading", "ready", "failed")
 
 
@@ -30,7 +27,7 @@ class TaskState(Protocol):
     failures: int
 
 
-class ServiceState(Collector):
+class ServiceState:
     """What the parts of the service know about themselves, read when it is asked for."""
 
     def __init__(
@@ -49,17 +46,10 @@ class ServiceState(Collector):
         self._voice_sync = voice_sync
         self._task_states = task_states
 
-    def describe(self) -> Iterable[Metric]:
-        """Nothing: what there is depends on the moment."""
-        return ()
-
-    def collect(self) -> Iterator[Metric]:
-        """Leaves out what cannot be read just now: the others are wanted most when something is wrong."""
+    def register(self, registry: CollectorRegistry) -> None:
+        """Each part by itself, so that one that cannot be read does not take the others with it."""
         for read in (self._read_engine, self._read_counts, self._read_mirror, self._read_tasks):
-            try:
-                yield from list(read())
-            except Exception:
-                log.exception("some metrics could not be read")
+            registry.register(_Part(read))
 
     def _read_engine(self) -> Iterator[Metric]:
         state = GaugeMetricFamily("svc_engine_state", "1 for the state that the engine is in.", labels=["state"])
@@ -98,6 +88,18 @@ class ServiceState(Collector):
             failures.add_metric([name], state.failures)
         yield running
         yield failures
+
+
+class _Part(Collector):
+    def __init__(self, read: Callable[[], Iterator[Metric]]) -> None:
+        self._read = read
+
+    def collect(self) -> Iterator[Metric]:
+        return self._read()
+
+    def describe(self) -> Iterator[Metric]:
+        """Nothing: what there is depends on the moment."""
+        return iter(())
 
 
 def _engine_state(scheduler: Scheduler) -> str:

@@ -14,7 +14,7 @@ from fastapi import APIRouter, Response
 from svc.audio import formats
 from svc.errors import VoiceNotFound
 from svc.synthesis.pipeline import Pipeline
-from svc.synthesis.request import AudioPart, SynthesisRequest
+from svc.synthesis.request import Clip, SynthesisRequest
 from svc.synthesis.scheduler import Scheduler
 from svc.voices.built_in import PREVIEW_TEXTS
 from svc.voices.catalogue import Voice, VoiceCatalogue
@@ -36,11 +36,11 @@ def router(pipeline: Pipeline, scheduler: Scheduler, voices: VoiceCatalogue, cac
 
     async def synthesize_preview(voice: Voice) -> bytes:
         request = SynthesisRequest(PREVIEW_TEXTS[voice.language], voice)
-        latest = AudioPart()
-        async with aclosing(scheduler.stream(pipeline.render(request, _FORMAT))) as parts:
-            async for part in parts:
-                latest = part
-        return latest.audio
+        clip = Clip()
+        async with aclosing(scheduler.run_in_background(pipeline.render(request, _FORMAT, clip))) as parts:
+            async for _ in parts:
+                pass
+        return clip.audio
 
     @router.get("/{voice_id}.mp3", response_class=Response)
     async def preview(voice_id: str, token: str = "") -> Response:

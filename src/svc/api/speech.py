@@ -1,7 +1,6 @@
 """`POST /v1/text-to-speech/{voice_id}`: text in, audio out; whole or streamed, with or without timestamps."""
 
-import base64
-import json
+import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Any
@@ -9,29 +8,33 @@ from typing import Any
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 
+from svc.admission.admission import Admission
+from svc.api.authentication import get_principal
+from svc.api.disconnect import run_unless_disconnected
 from svc.api.middleware import require_json
 from svc.api.models import MODEL_ID
 from svc.api.schemas import SpeechBody
+from svc.api.speech_responses import AudioClip, AudioStream, TimestampedClip, TimestampStream
 from svc.audio import formats
+from svc.audio.formats import OutputFormat
 from svc.errors import TextTooLong
-from svc.synthesis.alignment import Alignment
+from svc.metrics import Metrics
 from svc.synthesis.pipeline import Pipeline
-from svc.synthesis.request import AudioPart, Parts, SynthesisRequest
-from svc.synthesis.scheduler import Scheduler, audio_clock
+from svc.synthesis.request import AudioPart, Clip, Parts, SynthesisRequest
+from svc.synthesis.scheduler import Scheduler
 from svc.voices.catalogue import VoiceCatalogue
 from svc.voices.settings import VoiceSettingsStore
 
 _AUDIO: dict[int | str, dict[str, Any]] = {200: {"content": {"audio/*": {}}, "description": "The audio."}}
 
-# Some clients drop a line of 128 KiB or more; the rest is for the timestamps that go with the audio.
-_MAX_LINE_AUDIO_BYTES = 60_000
-
 
 def router(
     pipeline: Pipeline,
     scheduler: Scheduler,
+    admission: Admission,
     voices: VoiceCatalogue,
     voice_settings: VoiceSettingsStore,
+    metrics: Metrics,
     max_characters: int,
 ) -> APIRouter:
     router = APIRouter(prefix="/v1/text-to-speech", tags=["speech"], dependencies=[Depends(require_json)])
@@ -41,6 +44,7 @@ def router(
         scheduler.require_ready()
         if len(body.text) > max_characters:
             raise TextTooLong(len(body.text), max_characters)
+        pipeline.require_allowed_length(body.text)
         voice = voices.resolve(voice_id)
         settings = voice_settings.get(voice.voice_id)
         return SynthesisRequest(
@@ -53,25 +57,39 @@ def router(
             next_text=body.next_text or "",
         )
 
-    async def render(parts: Parts, http: Request) -> AudioPart:
-        """The whole clip; a client that hangs up ends the work."""
-        latest = AudioPart()
-        async with aclosing(scheduler.stream(parts, audio_clock())) as made:
-            async for part in made:
-                latest = part
-                if await http.is_disconnected():
-                    break
-        return latest
+    async def synthesize(
+        request: SynthesisRequest, parts: Parts, http: Request, *, live: bool
+    ) -> AsyncGenerator[AudioPart]:
+        """The parts as they are made, once the request is admitted."""
+        seconds = request.estimate_seconds()
+        with await admission.admit(get_principal(http), len(request.text), seconds, live=live) as place:
+            async with aclosing(scheduler.run(parts, place.playback)) as made:
+                async for part in made:
+                    yield part
 
-    async def start(parts: Parts) -> AsyncGenerator[AudioPart]:
+    async def render(request: SynthesisRequest, audio: OutputFormat, http: Request) -> Clip:
+        """The whole clip; a client that hangs up ends the work."""
+        clip = Clip()
+
+        async def work() -> None:
+            async with aclosing(synthesize(request, pipeline.render(request, audio, clip), http, live=False)) as parts:
+                async for _ in parts:
+                    pass
+
+        await run_unless_disconnected(http, work())
+        return clip
+
+    async def start(request: SynthesisRequest, audio: OutputFormat, http: Request) -> AsyncGenerator[AudioPart]:
         """The parts, once the first is there: what fails at once fails with a status of its own."""
-        made = scheduler.stream(parts, audio_clock())
-        first = await anext(made)
+        started = time.monotonic()
+        parts = synthesize(request, pipeline.stream(request, audio), http, live=True)
+        first = await run_unless_disconnected(http, anext(parts))
+        metrics.first_byte_seconds.observe(time.monotonic() - started)
 
         async def continue_from_first() -> AsyncGenerator[AudioPart]:
-            async with aclosing(made):
+            async with aclosing(parts):
                 yield first
-                async for part in made:
+                async for part in parts:
                     yield part
 
         return continue_from_first()
@@ -83,38 +101,34 @@ def router(
         """Synthesizes a text and returns the whole clip."""
         audio = formats.find(output_format)
         request = parse_request(voice_id, body)
-        part = await render(pipeline.render(request, audio), http)
-        return Response(part.audio, media_type=audio.content_type, headers=_headers(request, body))
+        return AudioClip(await render(request, audio, http), audio.content_type, _headers(request, body))
 
-    @router.post("/{voice_id}/with-timestamps")
+    @router.post("/{voice_id}/with-timestamps", response_class=JSONResponse)
     async def create_speech_with_timestamps(
         voice_id: str, body: SpeechBody, http: Request, output_format: str = formats.DEFAULT
-    ) -> JSONResponse:
+    ) -> Response:
         """Synthesizes a text and returns JSON: the whole clip in base64, and the times of every character."""
         audio = formats.find(output_format)
         request = parse_request(voice_id, body)
-        part = await render(pipeline.render(request, audio), http)
-        return JSONResponse(_to_json(part), headers=_headers(request, body))
+        return TimestampedClip(await render(request, audio, http), _headers(request, body))
 
     @router.post("/{voice_id}/stream", responses=_AUDIO, response_class=StreamingResponse)
-    async def stream_speech(voice_id: str, body: SpeechBody, output_format: str = formats.DEFAULT) -> StreamingResponse:
+    async def stream_speech(
+        voice_id: str, body: SpeechBody, http: Request, output_format: str = formats.DEFAULT
+    ) -> Response:
         """Synthesizes a text and streams the audio."""
         audio = formats.find(output_format)
         request = parse_request(voice_id, body)
-        parts = await start(pipeline.stream(request, audio))
-        content = (part.audio async for part in parts)
-        return StreamingResponse(content, media_type=audio.content_type, headers=_headers(request, body))
+        return AudioStream(await start(request, audio, http), audio.content_type, _headers(request, body))
 
     @router.post("/{voice_id}/stream/with-timestamps", response_class=StreamingResponse)
     async def stream_speech_with_timestamps(
-        voice_id: str, body: SpeechBody, output_format: str = formats.DEFAULT
-    ) -> StreamingResponse:
+        voice_id: str, body: SpeechBody, http: Request, output_format: str = formats.DEFAULT
+    ) -> Response:
         """Synthesizes a text and streams lines of JSON, each with audio in base64 and the times of its characters."""
         audio = formats.find(output_format)
         request = parse_request(voice_id, body)
-        parts = await start(pipeline.stream(request, audio))
-        lines = (line async for part in parts for line in _to_lines(part))
-        return StreamingResponse(lines, media_type="application/x-ndjson", headers=_headers(request, body))
+        return TimestampStream(await start(request, audio, http), "application/x-ndjson", _headers(request, body))
 
     return router
 
@@ -124,28 +138,4 @@ def _headers(request: SynthesisRequest, body: SpeechBody) -> dict[str, str]:
         "x-svc-voice": request.voice.voice_id,
         "x-svc-model": body.model_id if body.model_id else MODEL_ID,
         "character-cost": str(len(request.text)),
-    }
-
-
-def _to_lines(part: AudioPart) -> list[str]:
-    """The part as lines of JSON in ASCII, because some clients split lines at further Unicode characters."""
-    pieces = part.split(_MAX_LINE_AUDIO_BYTES)
-    return [json.dumps(_to_json(piece)) + "\n" for piece in pieces if piece.audio or piece.alignment.characters]
-
-
-def _to_json(part: AudioPart) -> dict[str, Any]:
-    return {
-        "audio_base64": base64.b64encode(part.audio).decode(),
-        "alignment": _alignment_to_json(part.alignment),
-        "normalized_alignment": _alignment_to_json(part.normalized),
-    }
-
-
-def _alignment_to_json(alignment: Alignment) -> dict[str, Any] | None:
-    if not alignment.characters:
-        return None
-    return {
-        "characters": alignment.characters,
-        "character_start_times_seconds": [round(time, 3) for time in alignment.starts],
-        "character_end_times_seconds": [round(time, 3) for time in alignment.ends],
     }

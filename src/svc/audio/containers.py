@@ -113,8 +113,8 @@ class Mp3Writer(Writer):
     def finish(self) -> bytes:
         return self._take_frames(self._encoder.finish())
 
-    def seal(self, clip: bytes) -> bytes:
-        return self._make_info_frame(clip) + clip
+    def seal(self, beginning: bytes, length: int) -> bytes:
+        return self._make_info_frame(beginning[:FRAME_HEADER_BYTES], length) + beginning
 
     def _take_frames(self, frames: list[bytes]) -> bytes:
         kept = frames[self._frames_to_skip :]
@@ -122,18 +122,18 @@ class Mp3Writer(Writer):
         self._frames += len(kept)
         return b"".join(kept)
 
-    def _make_info_frame(self, clip: bytes) -> bytes:
+    def _make_info_frame(self, frame_header: bytes, audio_bytes: int) -> bytes:
         """A silent frame of the same kind, whose unused part holds the length, the delay and the padding."""
         assert self._format.bit_rate is not None
         frame_size = self._encoder.frame_size
         length = frame_size * self._format.bit_rate // 8 // self._format.sample_rate
-        header = bytearray(clip[:FRAME_HEADER_BYTES])
+        header = bytearray(frame_header)
         header[2] &= ~PADDING_BIT
         padding = self._frames * frame_size - self._delay - self._samples
         tag = INFO_TAG.pack(
-            *(b"Info", HAS_FRAME_AND_BYTE_COUNT, self._frames, length + len(clip)),
+            *(b"Info", HAS_FRAME_AND_BYTE_COUNT, self._frames, length + audio_bytes),
             *(b"LAME3.100", CONSTANT_BIT_RATE, self._format.bit_rate // 1000),
-            *((self._delay << 12 | padding).to_bytes(3, "big"), length + len(clip)),
+            *((self._delay << 12 | padding).to_bytes(3, "big"), length + audio_bytes),
         )
         frame = bytes(header) + bytes(MONO_SIDE_INFO_BYTES[frame_size]) + tag
         return (frame + struct.pack(">H", crc16(frame))).ljust(length, b"\0")

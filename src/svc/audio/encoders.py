@@ -40,10 +40,10 @@ class Encoder:
         """The bytes still held back. Nothing can be encoded afterwards."""
         return self._encode(np.empty(0, dtype=np.float32), last=True)
 
-    def seal(self, clip: bytes) -> bytes:
-        """The concatenated output of `encode` and `flush` as a finished file of exact length."""
+    def seal(self, beginning: bytes, length: int) -> bytes:
+        """The beginning of a finished file: `encode` and `flush` gave so many bytes, of which these are the first."""
         _, writer = self._require_open()
-        return writer.seal(clip)
+        return writer.seal(beginning, length)
 
     def close(self) -> None:
         """Frees the native codec and resampler at once, also in the middle of a stream."""

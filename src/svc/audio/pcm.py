@@ -43,9 +43,9 @@ class Writer(ABC):
         """The bytes still held back. Nothing can be written afterwards."""
         return b""
 
-    def seal(self, clip: bytes) -> bytes:
-        """The concatenated bytes as a finished file, with the exact length in its header."""
-        return clip
+    def seal(self, beginning: bytes, length: int) -> bytes:
+        """The beginning of a finished file of so many bytes, with the exact length in its header."""
+        return beginning
 
 
 class PcmWriter(Writer):
@@ -64,9 +64,9 @@ class WavWriter(PcmWriter):
     def header(self) -> bytes:
         return self._header(UNKNOWN_LENGTH)
 
-    def seal(self, clip: bytes) -> bytes:
-        length = len(clip) - WAV_HEADER.size
-        return self._header(length if length < MAX_LENGTH else UNKNOWN_LENGTH) + clip[WAV_HEADER.size :]
+    def seal(self, beginning: bytes, length: int) -> bytes:
+        length -= WAV_HEADER.size
+        return self._header(length if length < MAX_LENGTH else UNKNOWN_LENGTH) + beginning[WAV_HEADER.size :]
 
     def _header(self, length: int) -> bytes:
         riff_length = length if length == UNKNOWN_LENGTH else length + WAV_HEADER.size - 8

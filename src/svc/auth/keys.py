@@ -23,6 +23,17 @@ class Scope(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class KeyLimits:
+    """The limits of one key; None stands for the default, which the settings hold."""
+
+    max_streams: int | None = None
+    """Texts synthesized at once."""
+    max_waiting: int | None = None
+    """Requests that wait for their turn."""
+    max_characters_per_minute: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Principal:
     """Who sends a request, and what they may do."""
 
@@ -32,6 +43,8 @@ class Principal:
     expires_at: int | None = None
     digest: str | None = field(default=None, repr=False)
     """The credential's hash, with which it is looked up again; None if it is not in the keys table."""
+    limits: KeyLimits = KeyLimits()
+    """Those of the key `key_id`: a token shares them with the key that it was minted with."""
 
     def may(self, *scopes: Scope) -> bool:
         """Whether it has one of these scopes, or the full one."""
@@ -90,6 +103,7 @@ class StoredKey:
     revoked_at: int | None
     consumed_at: int | None
     last_used_at: int | None
+    limits: KeyLimits = KeyLimits()
 
     def is_valid(self, now: float) -> bool:
         """Whether it is neither revoked nor expired."""

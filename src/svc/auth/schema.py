@@ -24,6 +24,10 @@ KEYS = Table(
     Column("revoked_at", BigInteger),
     Column("consumed_at", BigInteger),
     Column("last_used_at", BigInteger),
+    # The fields of KeyLimits; NULL stands for the default.
+    Column("max_streams", BigInteger),
+    Column("max_waiting", BigInteger),
+    Column("max_characters_per_minute", BigInteger),
 )
 
 # Each entry migrates from one version to the next; entries are added, never changed. While a new release replaces an
@@ -48,6 +52,11 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         )
         """,
         "CREATE INDEX svc_keys_expiry ON svc_keys (kind, expires_at)",
+    ),
+    (
+        "ALTER TABLE svc_keys ADD COLUMN max_streams BIGINT",
+        "ALTER TABLE svc_keys ADD COLUMN max_waiting BIGINT",
+        "ALTER TABLE svc_keys ADD COLUMN max_characters_per_minute BIGINT",
     ),
 )
 

@@ -4,18 +4,20 @@ import logging
 import secrets
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import fields
+from dataclasses import asdict, fields
 
 from sqlalchemy import RowMapping, delete, func, insert, or_, select, update
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from svc.auth.database import create_engine
-from svc.auth.keys import Kind, Scope, StoredKey, generate_credential, hash_credential, visible_prefix
+from svc.auth.keys import KeyLimits, Kind, Scope, StoredKey, generate_credential, hash_credential, visible_prefix
 from svc.auth.schema import KEYS, migrate
 from svc.errors import KeysUnavailable
 
 log = logging.getLogger(__name__)
+
+_LIMITS = tuple(field.name for field in fields(KeyLimits))
 
 
 class KeysTable:
@@ -43,6 +45,7 @@ class KeysTable:
         kind: Kind = Kind.KEY,
         expires_at: int | None = None,
         minted_by: str | None = None,
+        limits: KeyLimits | None = None,
     ) -> tuple[str, StoredKey]:
         """A new key or token, which cannot be read again, and its row."""
         credential = generate_credential(kind)
@@ -56,19 +59,19 @@ class KeysTable:
             "minted_by": minted_by,
             "created_at": int(now),
             "expires_at": expires_at,
+            **asdict(limits or KeyLimits()),
         }
         async with self._connection() as connection:
             row = (await connection.execute(insert(KEYS).values(values).returning(KEYS))).mappings().one()
         return credential, _to_stored_key(row)
 
     async def find(self, digest: str) -> StoredKey | None:
-        """The row of a credential; a token whose key was revoked is revoked too."""
+        """The row of a credential; a token whose key was revoked is revoked too, and it has the limits of that key."""
         parent = KEYS.alias()
-        columns = [column for column in KEYS.c if column.name != "revoked_at"]
-        revoked_at = func.coalesce(KEYS.c.revoked_at, parent.c.revoked_at).label("revoked_at")
-        query = (
-            select(*columns, revoked_at).outerjoin(parent, parent.c.id == KEYS.c.minted_by).where(KEYS.c.hash == digest)
-        )
+        inherited = ("revoked_at", *_LIMITS)
+        own = [column for column in KEYS.c if column.name not in inherited]
+        shared = [func.coalesce(KEYS.c[name], parent.c[name]).label(name) for name in inherited]
+        query = select(*own, *shared).outerjoin(parent, parent.c.id == KEYS.c.minted_by).where(KEYS.c.hash == digest)
         async with self._connection() as connection:
             row = (await connection.execute(query)).mappings().one_or_none()
         return _to_stored_key(row) if row else None
@@ -95,6 +98,13 @@ class KeysTable:
         statement = update(KEYS).where(KEYS.c.id == key_id, KEYS.c.revoked_at.is_(None)).values(revoked_at=int(now))
         async with self._connection() as connection:
             await connection.execute(statement)
+
+    async def change_limits(self, key_id: str, limits: Mapping[str, int | None]) -> None:
+        """Sets some of the limits of a key, by the names of the fields of `KeyLimits`."""
+        if unknown := set(limits) - set(_LIMITS):
+            raise ValueError(f"not limits of a key: {', '.join(sorted(unknown))}")
+        async with self._connection() as connection:
+            await connection.execute(update(KEYS).where(KEYS.c.id == key_id).values(**limits))
 
     async def note_uses(self, uses: Mapping[str, float]) -> None:
         """Writes when keys were last used; a later time that another replica wrote is kept."""
@@ -139,7 +149,8 @@ class KeysTable:
 
 
 def _to_stored_key(row: RowMapping) -> StoredKey:
-    values = {field.name: row[field.name] for field in fields(StoredKey)}
+    values = {field.name: row[field.name] for field in fields(StoredKey) if field.name != "limits"}
     # Scopes that only a later release knows grant nothing here.
     scopes = frozenset(Scope(each) for each in values["scopes"].split() if each in set(Scope))
-    return StoredKey(**{**values, "kind": Kind(values["kind"]), "scopes": scopes})
+    limits = KeyLimits(**{name: row[name] for name in _LIMITS})
+    return StoredKey(**{**values, "kind": Kind(values["kind"]), "scopes": scopes, "limits": limits})

@@ -80,7 +80,7 @@ class Verifier:
             raise InvalidApiKey
         if key.kind is Kind.KEY:
             self._note_use(key.id)
-        return Principal(key.minted_by or key.id, key.scopes, key.expires_at, digest)
+        return Principal(key.minted_by or key.id, key.scopes, key.expires_at, digest, key.limits)
 
 
 @dataclass(slots=True)

@@ -1,10 +1,11 @@
-"""`svc keys`: creates, lists and revokes the keys of the keys table."""
+"""`svc keys`: creates, lists, changes and revokes the keys of the keys table."""
 
 import asyncio
 import json
 import re
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 
@@ -14,7 +15,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from svc.app import create_keys_table
-from svc.auth.keys import Scope, StoredKey
+from svc.auth.keys import KeyLimits, Scope, StoredKey
 from svc.errors import KeysUnavailable, NotSupported
 from svc.settings import Settings
 
@@ -23,10 +24,13 @@ if TYPE_CHECKING:  # SQLAlchemy is slow to import, and only needed with a table
 
 T = TypeVar("T")
 
-app = typer.Typer(no_args_is_help=True, help="Create, list and revoke the keys of SVC_API_KEYS_TABLE.")
+app = typer.Typer(no_args_is_help=True, help="Create, list, change and revoke the keys of SVC_API_KEYS_TABLE.")
 
 _UNIT_SECONDS = {"m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
 _LONGEST_NAME = 100
+_HIGHEST_LIMIT = 1_000_000_000
+
+Key = Annotated[str, typer.Argument(metavar="PREFIX|ID", help="The key, its id, or its prefix as listed.")]
 
 
 @app.command()
@@ -37,14 +41,27 @@ def create(
         Literal["full", "tts"],
         typer.Option(help="What it may do: everything, or only synthesize speech and list voices."),
     ] = "full",
+    max_streams: Annotated[
+        int | None, typer.Option(min=1, max=_HIGHEST_LIMIT, help="How many texts it may synthesize at once.")
+    ] = None,
+    max_waiting: Annotated[
+        int | None, typer.Option(min=0, max=_HIGHEST_LIMIT, help="How many of its requests may wait for their turn.")
+    ] = None,
+    max_characters_per_minute: Annotated[
+        int | None, typer.Option(min=1, max=_HIGHEST_LIMIT, help="How many characters it may synthesize in a minute.")
+    ] = None,
 ) -> None:
-    """Create a key. It is shown once; only its hash is stored."""
+    """Create a key. It is shown once; only its hash is stored.
+
+    Limits that are not given are those of SVC_KEY_MAX_STREAMS and the like.
+    """
     now = time.time()
     expires_at = int(now) + _parse_duration(expires) if expires else None
     if not name.strip() or len(name) > _LONGEST_NAME or not name.isprintable():
         raise typer.BadParameter(f"The name must have 1 to {_LONGEST_NAME} printable characters.")
+    limits = KeyLimits(max_streams, max_waiting, max_characters_per_minute)
     credential, key = _with_table(
-        lambda table: table.create(now, name=name.strip(), scopes=[Scope(scope)], expires_at=expires_at)
+        lambda table: table.create(now, name=name.strip(), scopes=[Scope(scope)], expires_at=expires_at, limits=limits)
     )
     # Only the key goes to standard output, for scripts.
     Console(stderr=True).print(
@@ -63,8 +80,8 @@ def list_keys(as_json: Annotated[bool, typer.Option("--json", help="Print JSON."
         typer.echo(json.dumps([_to_json(key, now) for key in keys], indent=2))
         return
     table = Table(box=None)
-    for column in ("id", "key", "name", "scopes", "expires", "last used", "state"):
-        table.add_column(column, no_wrap=column != "name")
+    for column in ("id", "key", "name", "scopes", "expires", "last used", "limits", "state"):
+        table.add_column(column, no_wrap=column not in ("name", "limits"))
     for key in keys:
         table.add_row(
             key.id,
@@ -73,27 +90,64 @@ def list_keys(as_json: Annotated[bool, typer.Option("--json", help="Print JSON."
             " ".join(sorted(key.scopes)),
             _format_day(key.expires_at),
             _format_day(key.last_used_at),
+            _describe_limits(key.limits),
             _describe_state(key, now),
         )
     Console().print(table)
 
 
 @app.command()
-def revoke(
-    which: Annotated[str, typer.Argument(metavar="PREFIX|ID", help="The key, its id, or its prefix as listed.")],
+def change(
+    which: Key,
+    max_streams: Annotated[
+        str | None, typer.Option(metavar="N|default", help="How many texts it may synthesize at once.")
+    ] = None,
+    max_waiting: Annotated[
+        str | None, typer.Option(metavar="N|default", help="How many of its requests may wait for their turn.")
+    ] = None,
+    max_characters_per_minute: Annotated[
+        str | None, typer.Option(metavar="N|default", help="How many characters it may synthesize in a minute.")
+    ] = None,
 ) -> None:
+    """Change the limits of a key, which its tokens share. Servers apply it within SVC_KEYS_CACHE_SECONDS."""
+    given = {
+        "max_streams": (max_streams, 1),
+        "max_waiting": (max_waiting, 0),
+        "max_characters_per_minute": (max_characters_per_minute, 1),
+    }
+    limits = {name: _parse_limit(value, least) for name, (value, least) in given.items() if value is not None}
+    if not limits:
+        raise typer.BadParameter("Give at least one limit, such as --max-streams 4 or --max-streams default.")
+
+    async def find_and_change(table: "KeysTable") -> StoredKey:
+        await table.change_limits((await _find_key(table, which)).id, limits)
+        return await _find_key(table, which)
+
+    key = _with_table(find_and_change)
+    Console(stderr=True).print(
+        f"Key [bold]{key.id}[/] ({escape(key.name)}) has these limits: {_describe_limits(key.limits)}.", highlight=False
+    )
+
+
+@app.command()
+def revoke(which: Key) -> None:
     """Revoke a key and the tokens made with it."""
 
     async def find_and_revoke(table: "KeysTable") -> StoredKey:
-        wanted = which.rstrip(".…")
-        found = [key for key in await table.list_keys() if wanted == key.id or wanted.startswith(key.prefix)]
-        if len(found) != 1:
-            raise typer.BadParameter("No key matches, or more than one does. `svc keys list` shows the ids.")
-        await table.revoke(found[0].id, time.time())
-        return found[0]
+        key = await _find_key(table, which)
+        await table.revoke(key.id, time.time())
+        return key
 
     key = _with_table(find_and_revoke)
     Console(stderr=True).print(f"Revoked key [bold]{key.id}[/] ({escape(key.name)}).", highlight=False)
+
+
+async def _find_key(table: "KeysTable", which: str) -> StoredKey:
+    wanted = which.rstrip(".…")
+    found = [key for key in await table.list_keys() if wanted == key.id or wanted.startswith(key.prefix)]
+    if len(found) != 1:
+        raise typer.BadParameter("No key matches, or more than one does. `svc keys list` shows the ids.")
+    return found[0]
 
 
 def _with_table(work: "Callable[[KeysTable], Awaitable[T]]") -> T:
@@ -116,6 +170,21 @@ def _parse_duration(duration: str) -> int:
     if match is None:
         raise typer.BadParameter("Give a duration as a number and a unit: 30m, 12h, 30d or 52w.")
     return int(match[1]) * _UNIT_SECONDS[match[2]]
+
+
+def _parse_limit(limit: str, least: int) -> int | None:
+    if limit == "default":
+        return None
+    if re.fullmatch(r"[0-9]{1,10}", limit) and least <= int(limit) <= _HIGHEST_LIMIT:
+        return int(limit)
+    raise typer.BadParameter(f"Give a limit as a number from {least} to {_HIGHEST_LIMIT}, or as `default`.")
+
+
+def _describe_limits(limits: KeyLimits) -> str:
+    units = {"max_streams": "streams", "max_waiting": "waiting", "max_characters_per_minute": "characters/min"}
+    return (
+        ", ".join(f"{value} {units[name]}" for name, value in asdict(limits).items() if value is not None) or "default"
+    )
 
 
 def _describe_state(key: StoredKey, now: float) -> str:
@@ -142,5 +211,6 @@ def _to_json(key: StoredKey, now: float) -> dict[str, object]:
         "expires_at": key.expires_at,
         "revoked_at": key.revoked_at,
         "last_used_at": key.last_used_at,
+        "limits": asdict(key.limits),
         "state": _describe_state(key, now),
     }

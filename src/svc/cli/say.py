@@ -17,7 +17,7 @@ from svc.audio.formats import OutputFormat
 from svc.errors import TextTooLong
 from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline
-from svc.synthesis.request import SynthesisRequest
+from svc.synthesis.request import Clip, SynthesisRequest
 from svc.text.language import Language
 from svc.voices.settings import VoiceSettings
 
@@ -127,14 +127,11 @@ def _render(pipeline: Pipeline, request: SynthesisRequest, audio_format: OutputF
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("loading", total=None)
         pipeline.load()
-        # The length of the speech is only known at its end. Estimate: English has about 15 characters per second.
-        progress.update(task, description="synthesizing", total=len(request.text) / 15 / request.settings.speed)
-        *_, whole = pipeline.render(
-            request,
-            audio_format,
-            lambda chunk: progress.advance(task, len(chunk.samples) / pipeline.sample_rate),
-        )
-    return whole.audio
+        progress.update(task, description="synthesizing", total=request.estimate_seconds())
+        clip = Clip()
+        for part in pipeline.render(request, audio_format, clip):
+            progress.advance(task, part.seconds)
+    return clip.audio
 
 
 def _play(audio: bytes) -> None:

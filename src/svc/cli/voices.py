@@ -170,7 +170,7 @@ async def _clone(clips: list[bytes], details: Details, refinement_queue: Refinem
     voices = VoiceCatalogue(load_built_in_voices())
     custom_voices = create_custom_voices(settings, voices)
     custom_voices.load()
-    scheduler = Scheduler(pipeline.load, settings.max_streams)
+    scheduler = Scheduler(pipeline.load)
     trial = TrialSynthesis(load_speaker_encoder, pipeline, scheduler, voices)
     cloner = create_cloner(settings, trial, voices, custom_voices, refinement_queue, Metrics())
     scheduler.start()

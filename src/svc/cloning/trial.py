@@ -4,7 +4,6 @@ import asyncio
 import os
 import sys
 import threading
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
@@ -20,7 +19,7 @@ from svc.cloning.speaker_encoder import BuiltInEmbeddings, Embedding, SpeakerEnc
 from svc.engine.protocol import Samples
 from svc.synthesis.pipeline import Pipeline
 from svc.synthesis.request import SynthesisRequest
-from svc.synthesis.scheduler import PlaybackClock, Scheduler
+from svc.synthesis.scheduler import Scheduler
 from svc.text.language import Language
 from svc.voices.built_in import PREVIEW_TEXTS
 from svc.voices.catalogue import VoiceCatalogue
@@ -30,7 +29,6 @@ T = TypeVar("T")
 LoadSpeakerEncoder = Callable[[], tuple[SpeakerEncoder, BuiltInEmbeddings]]
 
 _NICENESS = 10
-_DEADLINE_SECONDS = 2.0
 
 
 class TrialSynthesis:
@@ -67,11 +65,8 @@ class TrialSynthesis:
         """Speaks a text with these parameters; `when_idle` only uses the engine while no other request does."""
         request = SynthesisRequest(text, self._voices.build(parameters, language), language=language)
         work = (chunk.samples for chunk in self._pipeline.synthesize(request))
-        if when_idle:
-            stream = self._scheduler.run_when_idle(work)
-        else:
-            stream = self._scheduler.run(work, _BackgroundClock(lambda _: 0.0))
-        async with aclosing(stream) as chunks:
+        run = self._scheduler.run_when_idle if when_idle else self._scheduler.run_in_background
+        async with aclosing(run(work)) as chunks:
             return np.concatenate([samples async for samples in chunks])
 
     async def match_envelope(
@@ -111,13 +106,6 @@ class TrialSynthesis:
         If loading fails, every caller gets the error.
         """
         return self._load_speaker_encoder()
-
-
-class _BackgroundClock(PlaybackClock[Samples]):
-    """Nobody listens to a trial: requests whose next audio is due within two seconds go first."""
-
-    def deadline(self) -> float:
-        return time.monotonic() + _DEADLINE_SECONDS
 
 
 def _lower_priority() -> None:

@@ -36,10 +36,13 @@ class Alignment:
     def join(cls, parts: Iterable["Alignment"]) -> "Alignment":
         whole = cls()
         for part in parts:
-            whole.characters.extend(part.characters)
-            whole.starts.extend(part.starts)
-            whole.ends.extend(part.ends)
+            whole.extend(part)
         return whole
+
+    def extend(self, other: "Alignment") -> None:
+        self.characters.extend(other.characters)
+        self.starts.extend(other.starts)
+        self.ends.extend(other.ends)
 
     def add(self, text: str, start: float, end: float) -> None:
         """Adds the text's characters, each with an equal share of the time."""

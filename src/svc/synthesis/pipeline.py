@@ -6,9 +6,9 @@ Synthesizer     equalizes, watermarks, adds pauses, and says which words each ch
 AlignedEncoder  samples → bytes of the output format, with the times of the caller's characters
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import replace
 from functools import cache, partial
 
 import numpy as np
@@ -18,8 +18,10 @@ from svc.audio.equalizer import Equalizer
 from svc.audio.formats import OutputFormat
 from svc.audio.watermark import embed_watermark
 from svc.engine.protocol import Chunk, Engine, Samples, Utterance
+from svc.errors import AudioTooLong
 from svc.synthesis.alignment import AlignedWords, Aligner, align
-from svc.synthesis.request import AudioPart, Parts, SpeechChunk, SynthesisRequest
+from svc.synthesis.request import AudioPart, Clip, Parts, SpeechChunk, SynthesisRequest
+from svc.text import markup
 from svc.text.frontend import Frontend
 from svc.text.g2p import Phonemizer
 from svc.text.language import Language
@@ -32,9 +34,12 @@ _EMPTY_SECONDS = 0.3
 class Pipeline:
     """Text in, audio out. Each step of an iterator is one bounded piece of work in the caller's thread."""
 
-    def __init__(self, engine: Engine, phonemizer: Phonemizer, watermark: bool = False) -> None:
-        """With `watermark`, the speech of custom voices carries one."""
+    def __init__(
+        self, engine: Engine, phonemizer: Phonemizer, watermark: bool = False, max_seconds: float = math.inf
+    ) -> None:
+        """With `watermark`, the speech of custom voices carries one. A text gets at most `max_seconds` of audio."""
         self._engine = engine
+        self._max_seconds = max_seconds
         self._phonemizer = phonemizer
         self._watermark = watermark
         self.sample_rate = engine.sample_rate
@@ -60,31 +65,30 @@ class Pipeline:
                 yield encoder.encode(chunk)
             yield encoder.flush()
 
-    def render(
-        self,
-        request: SynthesisRequest,
-        output_format: OutputFormat,
-        on_chunk: Callable[[SpeechChunk], None] = lambda chunk: None,
-    ) -> Parts:
-        """The stream, joined into one file: every part is empty but the last, which holds it all.
-
-        `on_chunk` sees each chunk of speech as it is made.
-        """
+    def render(self, request: SynthesisRequest, output_format: OutputFormat, clip: Clip) -> Parts:
+        """Joins the stream into one file; the parts only tell how many seconds were added to the clip."""
         with closing(self.create_encoder(output_format)) as encoder:
             encoder.add_text(request.text)
-            parts = []
             for chunk in self.synthesize(request):
-                on_chunk(chunk)
-                parts.append(encoder.encode(chunk))
-                yield AudioPart()
-            whole = AudioPart.join([*parts, encoder.flush()])
-            yield replace(whole, audio=encoder.seal(whole.audio))
+                part = encoder.encode(chunk)
+                clip.add(part)
+                yield AudioPart(seconds=part.seconds)
+            encoder.finish(clip)
+            yield AudioPart()
+
+    def require_allowed_length(self, text: str) -> None:
+        """Raises `AudioTooLong` for a text whose breaks alone are longer than the audio of a request may be."""
+        if text.count("<") * markup.LONGEST_BREAK_SECONDS > self._max_seconds:  # only then it is worth to parse it
+            seconds = sum(each.seconds for each in markup.parse(text).breaks)
+            if seconds > self._max_seconds:
+                raise AudioTooLong(seconds, self._max_seconds)
 
     def create_frontend(self, request: SynthesisRequest, schedule: Sequence[int] = ()) -> Frontend:
         return Frontend(self._phonemizer, request.voice.language, request.language, schedule)
 
     def create_synthesizer(self, request: SynthesisRequest) -> "Synthesizer":
-        return Synthesizer(self._engine, request, self._watermark and request.voice.custom is not None)
+        watermarked = self._watermark and request.voice.custom is not None
+        return Synthesizer(self._engine, request, watermarked, self._max_seconds)
 
     def create_encoder(self, output_format: OutputFormat) -> "AlignedEncoder":
         return AlignedEncoder(output_format, self.sample_rate)
@@ -93,8 +97,9 @@ class Pipeline:
 class Synthesizer:
     """Speaks phrases with one voice and its settings, and counts the seconds."""
 
-    def __init__(self, engine: Engine, request: SynthesisRequest, watermarked: bool) -> None:
+    def __init__(self, engine: Engine, request: SynthesisRequest, watermarked: bool, max_seconds: float) -> None:
         voice, settings = request.voice, request.settings
+        self._max_seconds = max_seconds
         self._engine = engine
         self._watermarked = watermarked
         self._delivery = settings.delivery(request.seed)
@@ -108,11 +113,15 @@ class Synthesizer:
         self.seconds = 0.0
 
     def synthesize(self, phrases: Iterable[Phrase]) -> Iterator[SpeechChunk]:
+        """Raises `AudioTooLong` when these phrases become too long."""
+        first = self.seconds
         for phrase in phrases:
             start = self.seconds
             for chunk in self._synthesize(phrase):
                 samples = self._post_process(chunk.samples)
                 self.seconds += len(samples) / self._engine.sample_rate
+                if self.seconds - first > self._max_seconds:
+                    raise AudioTooLong(None, self._max_seconds)
                 yield SpeechChunk(samples, align(phrase, chunk.timings, start), self.seconds)
 
     def _synthesize(self, phrase: Phrase) -> Iterator[Chunk]:
@@ -165,9 +174,10 @@ class AlignedEncoder:
         """What the encoder still held back, and the characters after the last word."""
         return AudioPart(self._encoder.flush(), self._aligner.align_rest(self._end_seconds))
 
-    def seal(self, audio: bytes) -> bytes:
-        """The whole file, with the lengths that only a whole file can state in its header."""
-        return self._encoder.seal(audio)
+    def finish(self, clip: Clip) -> None:
+        """Completes a clip, also with the lengths that only a whole file can state at its beginning."""
+        clip.add(self.flush())
+        clip.pieces[:1] = [self._encoder.seal(clip.pieces[0], clip.length)]
 
     def close(self) -> None:
         """Frees the encoder at once, also when the stream was abandoned half-way."""

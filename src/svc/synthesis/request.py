@@ -23,6 +23,11 @@ class SynthesisRequest:
     previous_text: str = ""
     next_text: str = ""
 
+    def estimate_seconds(self, text: str | None = None) -> float:
+        """About how long its audio will be, or that of another text that is spoken in the same way."""
+        # English has 15 characters, each a byte, in a second; Chinese has 5, each three bytes.
+        return len((self.text if text is None else text).encode()) / 15 / self.settings.clamp().speed
+
 
 @dataclass(frozen=True, slots=True)
 class SpeechChunk:
@@ -59,3 +64,28 @@ class AudioPart:
 
 
 Parts = Generator[AudioPart]
+
+
+@dataclass(slots=True)
+class Clip:
+    """A whole text as one file, held once: in the pieces in which it was encoded."""
+
+    pieces: list[bytes] = field(default_factory=list)
+    alignment: Alignment = field(default_factory=Alignment)
+    normalized: Alignment = field(default_factory=Alignment)
+
+    def add(self, part: AudioPart) -> None:
+        if part.audio:
+            self.pieces.append(part.audio)
+        self.alignment.extend(part.alignment)
+        self.normalized.extend(part.normalized)
+
+    @property
+    def length(self) -> int:
+        """In bytes."""
+        return sum(len(piece) for piece in self.pieces)
+
+    @property
+    def audio(self) -> bytes:
+        """The file as a copy in one piece."""
+        return b"".join(self.pieces)

@@ -95,7 +95,7 @@ def test_characters_that_are_none(service: Running) -> None:
 def test_a_format_that_there_is_not(service: Running, kind: str) -> None:
     with service.open(kind, output_format="mp4_1") as caller:
         (frame,) = caller.rest()
-        assert (frame["error"], caller.close_code) == ("invalid_output_format", 1008)
+        assert (frame["error"], frame["param"], caller.close_code) == ("invalid_output_format", "output_format", 1008)
 
 
 @pytest.mark.parametrize("kind", KINDS)

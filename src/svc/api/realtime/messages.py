@@ -111,7 +111,8 @@ class ServerMessages:
         return self._message(audio=None, isFinal=True, normalizedAlignment=None, alignment=None, **both)
 
     def error(self, error: SvcError) -> str:
-        return self._message(audio=None, message=error.message, error=error.status, code=error.close_code)
+        param = {} if error.param is None else {"param": error.param}
+        return self._message(audio=None, message=error.message, error=error.status, code=error.close_code, **param)
 
     def _message(self, **fields: Any) -> str:
         if self.context_id is not None:

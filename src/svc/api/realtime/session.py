@@ -9,15 +9,17 @@ from typing import TypeVar
 
 from fastapi import WebSocket, WebSocketDisconnect
 
+from svc.admission.admission import Admission
 from svc.api.authentication import read_handshake_credential, read_message_credential
 from svc.api.errors import note_error
 from svc.api.realtime import messages
-from svc.api.realtime.context import Context
+from svc.api.realtime.context import Context, EngineAccess
 from svc.api.realtime.messages import Message, ServerMessages
 from svc.audio.formats import OutputFormat
 from svc.auth.keys import Principal
 from svc.auth.verifier import Verifier
 from svc.errors import InputTimeout, InternalError, SvcError
+from svc.metrics import Metrics
 from svc.synthesis.pipeline import Pipeline
 from svc.synthesis.request import SynthesisRequest
 from svc.synthesis.scheduler import Scheduler
@@ -41,6 +43,8 @@ class SessionDependencies:
 
     pipeline: Pipeline
     scheduler: Scheduler
+    admission: Admission
+    metrics: Metrics
     voice_settings: VoiceSettingsStore
     verifier: Verifier
     max_characters: int
@@ -83,6 +87,7 @@ class Session(ABC):
         self._tasks = asyncio.TaskGroup()
         self._open: dict[Context, asyncio.Task[None]] = {}
         self._draining = False
+        self._principal: Principal | None = None  # known from the first message on
 
     @staticmethod
     async def authenticate(verifier: Verifier, credential: str | None) -> Principal | None:
@@ -138,6 +143,7 @@ class Session(ABC):
                 )
             else:
                 await self._dependencies.verifier.recheck(principal)
+            self._principal = principal
             await self._handle(messages.parse(message))
             timeout = self._parameters.inactivity_timeout
 
@@ -162,9 +168,11 @@ class Session(ABC):
         if message.voice_settings:
             settings = message.voice_settings.apply_to(settings)
         request = SynthesisRequest("", parameters.voice, settings, parameters.language, parameters.seed)
+        assert self._principal is not None
         context = Context(
+            request,
             StreamingSynthesis(dependencies.pipeline, request, parameters.output_format, message.schedule()),
-            dependencies.scheduler,
+            EngineAccess(dependencies.scheduler, dependencies.admission, dependencies.metrics, self._principal),
             ServerMessages(context_id, parameters.sync_alignment),
             self._socket.send_text,
             dependencies.max_characters,

@@ -1,0 +1,240 @@
+"""Admission: a text is synthesized once its key and the engine have room for it.
+
+A request beyond the limits waits for a short time and is then refused, instead of making all others late. Those who
+wait are let in by turns: first the key that has the fewest texts in work.
+"""
+
+import asyncio
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Self
+
+from svc.admission import capacity
+from svc.admission.capacity import Demand
+from svc.admission.shared import Lease, SharedLimits
+from svc.auth.keys import KeyLimits, Principal
+from svc.errors import Busy, RateLimitExceeded, SvcError, TooManyConcurrentRequests
+from svc.metrics import Metrics
+from svc.synthesis.playback import Playback
+from svc.synthesis.scheduler import RealTimeFactor
+from svc.tracing import span
+
+# Of the engine's time and of all streams, that one key may take where there are several: the rest is for the others.
+_KEY_SHARE = 0.75
+
+# How often those who wait look again: room also comes with time, not only when somebody leaves.
+_POLL_SECONDS = 0.05
+_MAX_RETRY_SECONDS = 30
+
+_ALL_KEYS = "all keys"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    max_streams: int
+    max_waiting: int
+    max_characters_per_minute: int | None = None
+
+    def of_key(self, own: KeyLimits) -> "Limits":
+        """These limits, where the key has none of its own."""
+        return Limits(
+            self.max_streams if own.max_streams is None else own.max_streams,
+            self.max_waiting if own.max_waiting is None else own.max_waiting,
+            self.max_characters_per_minute if own.max_characters_per_minute is None else own.max_characters_per_minute,
+        )
+
+    def share(self, share: float) -> "Limits":
+        """The part of the places that one key may take."""
+        return Limits(math.ceil(share * self.max_streams), math.ceil(share * self.max_waiting))
+
+
+class Place:
+    """Permission to synthesize one text, until it is released."""
+
+    def __init__(self, admission: "Admission", playback: Playback) -> None:
+        self._admission = admission
+        self.playback = playback
+        self.lease: Lease | None = None
+
+    @property
+    def key_id(self) -> str:
+        return self.playback.key_id
+
+    def release(self) -> None:
+        """May be called several times."""
+        self._admission.release(self)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Waiter:
+    place: Place
+    limits: Limits
+    admitted: asyncio.Future[None]
+
+
+class Admission:
+    def __init__(
+        self,
+        all_keys: Limits,
+        each_key: KeyLimits,
+        shared: SharedLimits,
+        speed: RealTimeFactor,
+        metrics: Metrics,
+        *,
+        several_keys: bool,
+        max_load: float,
+        queue_seconds: float,
+    ) -> None:
+        """`all_keys` limits all keys together; `each_key` limits a key that has no limits of its own."""
+        self._all_keys = all_keys
+        self._key_share = _KEY_SHARE if several_keys else 1.0
+        self._each_key = all_keys.share(self._key_share).of_key(each_key)
+        self._shared = shared
+        self._speed = speed
+        self._metrics = metrics
+        self._max_load = max_load
+        self._queue_seconds = queue_seconds
+        self._places: dict[Place, None] = {}  # in the order in which they were admitted
+        self._waiting: list[_Waiter] = []
+        self._polling: asyncio.TimerHandle | None = None
+        metrics.streams.set_function(lambda: len(self._places))
+        metrics.waiting.set_function(lambda: len(self._waiting))
+        metrics.load.set_function(lambda: self._load_of(*self._places))
+
+    def limits_of(self, principal: Principal) -> Limits:
+        """The limits of the key itself, or the default."""
+        return self._each_key.of_key(principal.limits)
+
+    def count(self, principal: Principal) -> int:
+        """How many texts of the key are being synthesized."""
+        return self._shared.count(principal.key_id)
+
+    async def admit(self, principal: Principal, characters: int, seconds: float, *, live: bool = True) -> Place:
+        """Waits for a place for a text of so many characters, which will be about so many seconds of audio.
+
+        `live` if somebody listens while it is synthesized. Raises `TooManyConcurrentRequests`, `RateLimitExceeded` or
+        `Busy`.
+        """
+        limits = self.limits_of(principal)
+        place = Place(self, Playback(principal.key_id, seconds, live=live))
+        started = time.monotonic()
+        try:
+            with span("admission"):
+                await self._take_place(place, limits)
+                await self.spend(principal, characters)
+        except BaseException:
+            place.release()
+            raise
+        self._metrics.queue_seconds.observe(time.monotonic() - started)
+        return place
+
+    async def spend(self, principal: Principal, characters: int) -> None:
+        """Counts characters; raises `RateLimitExceeded` if they are too many for this minute."""
+        key_limit = self.limits_of(principal).max_characters_per_minute
+        for key_id, limit in ((principal.key_id, key_limit), (_ALL_KEYS, self._all_keys.max_characters_per_minute)):
+            if limit is not None:
+                wait_seconds = await self._shared.spend(key_id, characters, limit)
+                if wait_seconds is not None:
+                    raise RateLimitExceeded(limit, wait_seconds, all_keys=key_id == _ALL_KEYS)
+        self._metrics.characters.inc(characters)
+
+    def release(self, place: Place) -> None:
+        if place in self._places:
+            del self._places[place]
+            self._admit_waiting()
+        if place.lease:
+            lease, place.lease = place.lease, None
+            self._shared.release(lease)
+
+    async def _take_place(self, place: Place, limits: Limits) -> None:
+        """Waits for room here, and for a place among the streams of the key over all replicas."""
+        until = time.monotonic() + self._queue_seconds
+        while True:
+            await self._wait_for_room(place, limits, until)
+            place.lease = await self._shared.acquire(place.key_id, limits.max_streams)
+            if place.lease:
+                return
+            place.release()
+            if time.monotonic() >= until:
+                raise TooManyConcurrentRequests(limits.max_streams)
+            await asyncio.sleep(_POLL_SECONDS)
+
+    async def _wait_for_room(self, place: Place, limits: Limits, until: float) -> None:
+        waiter = _Waiter(place, limits, asyncio.get_running_loop().create_future())
+        self._waiting.append(waiter)
+        self._admit_waiting()
+        try:
+            if not waiter.admitted.done():
+                self._require_room_to_wait(waiter)
+                async with asyncio.timeout(max(0.0, until - time.monotonic())):
+                    await waiter.admitted
+        except TimeoutError:
+            raise self._find_obstacle(waiter) or self._busy() from None
+        finally:
+            if waiter in self._waiting:
+                self._waiting.remove(waiter)
+
+    def _require_room_to_wait(self, waiter: _Waiter) -> None:
+        of_key = sum(each.place.key_id == waiter.place.key_id for each in self._waiting)
+        if of_key > waiter.limits.max_waiting or len(self._waiting) > self._all_keys.max_waiting:
+            raise self._find_obstacle(waiter) or self._busy()
+        self._poll()
+
+    def _poll(self) -> None:
+        if self._polling is None and self._waiting:
+            self._polling = asyncio.get_running_loop().call_later(_POLL_SECONDS, self._admit_later)
+
+    def _admit_later(self) -> None:
+        self._polling = None
+        self._admit_waiting()
+        self._poll()
+
+    def _admit_waiting(self) -> None:
+        """Lets in all for whom there is room."""
+        while waiter := next((each for each in self._in_turn() if self._find_obstacle(each) is None), None):
+            self._waiting.remove(waiter)
+            self._places[waiter.place] = None
+            waiter.admitted.set_result(None)
+
+    def _in_turn(self) -> Iterator[_Waiter]:
+        """The first of each key, beginning with the key that has the fewest texts in work."""
+        firsts: dict[str, _Waiter] = {}
+        for waiter in self._waiting:
+            firsts.setdefault(waiter.place.key_id, waiter)
+        yield from sorted(firsts.values(), key=lambda each: len(self._places_of(each.place.key_id)))
+
+    def _find_obstacle(self, waiter: _Waiter) -> SvcError | None:
+        """Why there is no room for it now."""
+        own = self._places_of(waiter.place.key_id)
+        if len(own) >= waiter.limits.max_streams:
+            return TooManyConcurrentRequests(waiter.limits.max_streams)
+        if len(self._places) >= self._all_keys.max_streams:
+            return self._busy(self._all_keys.max_streams)
+        # The first is always let in: an engine that is slower than real time serves one text after the other.
+        if own and self._load_of(*own, waiter.place) > self._max_load * self._key_share:
+            return self._busy()
+        if self._places and self._load_of(*self._places, waiter.place) > self._max_load:
+            return self._busy()
+        return None
+
+    def _busy(self, limit: int | None = None) -> Busy:
+        work_seconds = sum(place.playback.remaining_seconds for place in self._places) * self._speed.value
+        return Busy(limit, min(work_seconds, _MAX_RETRY_SECONDS))
+
+    def _places_of(self, key_id: str) -> list[Place]:
+        return [place for place in self._places if place.key_id == key_id]
+
+    def _load_of(self, *places: Place) -> float:
+        return capacity.load([_demand_of(place) for place in places], self._speed.value)
+
+
+def _demand_of(place: Place) -> Demand:
+    return Demand(place.playback.buffered_seconds, place.playback.remaining_seconds)

@@ -1,0 +1,127 @@
+"""Responses with speech: audio, JSON with audio in Base64, and lines of JSON. None of them is made in one long step."""
+
+import base64
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Mapping
+from typing import Any
+
+from fastapi.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
+
+from svc.synthesis.alignment import Alignment
+from svc.synthesis.request import AudioPart, Clip
+
+# Some clients drop a line of 128 KiB or more; the rest is for the timestamps that go with the audio.
+_MAX_LINE_AUDIO_BYTES = 60_000
+
+_PIECE_BYTES = 60_000
+_PIECE_ITEMS = 2_000
+
+
+class AudioStream(StreamingResponse):
+    """A stream that is made while it is sent; however it ends, the work ends with it."""
+
+    def __init__(self, parts: AsyncGenerator[AudioPart], media_type: str, headers: Mapping[str, str]) -> None:
+        super().__init__(self._write(parts), media_type=media_type, headers=headers)
+        self._parts = parts
+
+    async def _write(self, parts: AsyncGenerator[AudioPart]) -> AsyncIterator[bytes]:
+        async for part in parts:
+            yield part.audio
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            await self._parts.aclose()
+
+
+class TimestampStream(AudioStream):
+    """Lines of JSON, each with audio in Base64 and the times of its characters."""
+
+    async def _write(self, parts: AsyncGenerator[AudioPart]) -> AsyncIterator[bytes]:
+        async for part in parts:
+            for piece in part.split(_MAX_LINE_AUDIO_BYTES):
+                if piece.audio or piece.alignment.characters:
+                    # In ASCII, because some clients split lines at further Unicode characters.
+                    yield json.dumps(_to_json(piece)).encode() + b"\n"
+
+
+class AudioClip(StreamingResponse):
+    """A whole clip."""
+
+    def __init__(self, clip: Clip, media_type: str, headers: Mapping[str, str]) -> None:
+        length = {"content-length": str(clip.length)}
+        super().__init__(_iterate(clip.pieces), media_type=media_type, headers={**headers, **length})
+
+
+class TimestampedClip(StreamingResponse):
+    """JSON with a whole clip in Base64 and the times of all characters."""
+
+    def __init__(self, clip: Clip, headers: Mapping[str, str]) -> None:
+        super().__init__(_iterate(_write_clip(clip)), media_type="application/json", headers=headers)
+
+
+async def _iterate(pieces: Iterable[bytes]) -> AsyncIterator[bytes]:
+    """On the event loop: each piece is short work, and a thread for each would cost more."""
+    for piece in pieces:
+        yield piece
+
+
+def _write_clip(clip: Clip) -> Iterator[bytes]:
+    yield b'{"audio_base64":"'
+    yield from _encode_base64(clip.pieces)
+    yield b'","alignment":'
+    yield from _write_alignment(clip.alignment)
+    yield b',"normalized_alignment":'
+    yield from _write_alignment(clip.normalized)
+    yield b"}"
+
+
+def _encode_base64(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Base64 of the pieces as if they were one: three bytes become four characters, so the rest of each is kept."""
+    rest = b""
+    for piece in pieces:
+        for start in range(0, len(piece), _PIECE_BYTES):
+            audio = rest + piece[start : start + _PIECE_BYTES]
+            whole = len(audio) - len(audio) % 3
+            yield base64.b64encode(audio[:whole])
+            rest = audio[whole:]
+    yield base64.b64encode(rest)
+
+
+def _write_alignment(alignment: Alignment) -> Iterator[bytes]:
+    if not alignment.characters:
+        yield b"null"
+        return
+    yield b'{"characters":['
+    yield from _write_items(alignment.characters)
+    yield b'],"character_start_times_seconds":['
+    yield from _write_items([round(time, 3) for time in alignment.starts])
+    yield b'],"character_end_times_seconds":['
+    yield from _write_items([round(time, 3) for time in alignment.ends])
+    yield b"]}"
+
+
+def _write_items(items: list[Any]) -> Iterator[bytes]:
+    for start in range(0, len(items), _PIECE_ITEMS):
+        separator = "," if start else ""
+        yield (separator + json.dumps(items[start : start + _PIECE_ITEMS])[1:-1]).encode()
+
+
+def _to_json(part: AudioPart) -> dict[str, Any]:
+    return {
+        "audio_base64": base64.b64encode(part.audio).decode(),
+        "alignment": _alignment_to_json(part.alignment),
+        "normalized_alignment": _alignment_to_json(part.normalized),
+    }
+
+
+def _alignment_to_json(alignment: Alignment) -> dict[str, Any] | None:
+    if not alignment.characters:
+        return None
+    return {
+        "characters": alignment.characters,
+        "character_start_times_seconds": [round(time, 3) for time in alignment.starts],
+        "character_end_times_seconds": [round(time, 3) for time in alignment.ends],
+    }

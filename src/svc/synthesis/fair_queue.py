@@ -1,0 +1,86 @@
+"""The queue before the engine."""
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from itertools import count
+
+# Audio that is due later than this is not urgent.
+_URGENT_SECONDS = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiter:
+    key_id: str
+    deadline: float
+    order: int
+    granted: asyncio.Future[None]
+
+
+class FairQueue:
+    """A lock that goes to urgent work first, and is shared fairly between keys.
+
+    Of all work that is due within a second, the key that used the engine least goes first, and of its work that with
+    the earliest deadline. If nothing is urgent, the earliest deadline of all goes first.
+    """
+
+    def __init__(self) -> None:
+        self._locked = False
+        self._waiting: list[_Waiter] = []
+        self._order = count()
+        # Seconds of the engine that each key used, since it or another key came: only the differences count.
+        self._used: dict[str, float] = {}
+        self._members = Counter[str]()
+
+    @contextmanager
+    def join(self, key_id: str) -> Iterator[None]:
+        """Takes part in the sharing. A key that was away has no claim to what the others used meanwhile."""
+        self._used.setdefault(key_id, min(self._used.values(), default=0.0))
+        self._members[key_id] += 1
+        try:
+            yield
+        finally:
+            self._members[key_id] -= 1
+            if not self._members[key_id]:
+                del self._members[key_id], self._used[key_id]
+
+    def charge(self, key_id: str, seconds: float) -> None:
+        """Notes that the key used the engine."""
+        if key_id in self._used:
+            self._used[key_id] += seconds
+
+    @asynccontextmanager
+    async def acquire(self, key_id: str, deadline: float) -> AsyncIterator[None]:
+        if self._locked:
+            waiter = _Waiter(key_id, deadline, next(self._order), asyncio.get_running_loop().create_future())
+            self._waiting.append(waiter)
+            try:
+                await waiter.granted
+            except asyncio.CancelledError:
+                if waiter.granted.cancelled():
+                    self._waiting.remove(waiter)
+                else:
+                    self._release()
+                raise
+        self._locked = True
+        try:
+            yield
+        finally:
+            self._release()
+
+    def _release(self) -> None:
+        self._locked = bool(self._waiting)  # before the next one runs, so that nobody comes in between
+        if self._waiting:
+            chosen = self._choose()
+            self._waiting.remove(chosen)
+            chosen.granted.set_result(None)
+
+    def _choose(self) -> _Waiter:
+        urgent_until = time.monotonic() + _URGENT_SECONDS
+        urgent = [waiter for waiter in self._waiting if waiter.deadline < urgent_until]
+        if urgent:
+            return min(urgent, key=lambda each: (self._used.get(each.key_id, 0.0), each.deadline, each.order))
+        return min(self._waiting, key=lambda each: (each.deadline, each.order))

@@ -1,0 +1,52 @@
+"""How far the listener of a text is while it is synthesized."""
+
+import time
+
+# When the first audio of a text is due. Until then, audio goes first to listeners who would otherwise hear a gap.
+FIRST_AUDIO_SECONDS = 0.3
+
+# Assumed of a text that turned out longer than estimated.
+_LEAST_REMAINING_SECONDS = 1.0
+
+
+class Playback:
+    """Somebody who plays a text as it comes: the next audio is due when they have heard what was made so far."""
+
+    def __init__(self, key_id: str = "", seconds: float = 0.0, *, live: bool = True) -> None:
+        """`seconds` is the estimated length. Unless `live`, nobody listens before the text is complete."""
+        self.key_id = key_id
+        self._live = live
+        self._remaining = seconds
+        self._first_due = time.monotonic() + FIRST_AUDIO_SECONDS
+        self._heard_at: float | None = None  # when the listener will have heard all that was made; None before that
+
+    def expect(self, seconds: float) -> None:
+        """More text has come, of this estimated length."""
+        now = time.monotonic()
+        self._remaining += seconds
+        if self._heard_at is not None and self._heard_at < now:  # a new beginning after a pause
+            self._heard_at, self._first_due = None, now + FIRST_AUDIO_SECONDS
+
+    def deadline(self) -> float:
+        """When the next audio is due."""
+        return self._first_due if self._heard_at is None else self._heard_at
+
+    def add(self, seconds: float, asked_at: float) -> float:
+        """Notes audio that was asked for at `asked_at`; returns for how many seconds the listener has missed it."""
+        now = time.monotonic()
+        if not seconds:
+            return 0.0
+        heard_at = now if self._heard_at is None else self._heard_at
+        self._heard_at = max(heard_at, now) + seconds
+        self._remaining -= seconds
+        return max(0.0, now - max(heard_at, asked_at)) if self._live else 0.0
+
+    @property
+    def buffered_seconds(self) -> float:
+        """How long the listener can do without further audio."""
+        return max(0.0, self.deadline() - time.monotonic())
+
+    @property
+    def remaining_seconds(self) -> float:
+        """How much audio is still to be made, as far as that is known."""
+        return max(self._remaining, _LEAST_REMAINING_SECONDS)
