@@ -200,7 +200,7 @@ def test_a_missing_extra_is_named_in_the_log(
     monkeypatch.delitem(sys.modules, "svc.otlp", raising=False)
     with caplog.at_level(logging.WARNING, "svc"):
         create()
-    assert "pip install 'svc[otel]'" in caplog.text
+    assert "pip install '.[otel]'" in caplog.text
 
 
 def test_the_extra_is_not_loaded_without_an_endpoint() -> None:

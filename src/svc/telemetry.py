@@ -28,7 +28,7 @@ def create_telemetry(registry: CollectorRegistry) -> "Telemetry | None":
     try:
         from svc.otlp import Telemetry
     except ImportError as error:
-        log.warning("nothing is exported to OpenTelemetry: %s. Install the extra: pip install 'svc[otel]'", error)
+        log.warning("nothing is exported to OpenTelemetry: %s. Install the extra `otel`: pip install '.[otel]'", error)
         return None
     return Telemetry(registry, traces=traces, metrics=metrics)
 
