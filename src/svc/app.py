@@ -25,10 +25,12 @@ from svc.api import (
 from svc.api import metrics as metrics_api
 from svc.api import voices as voices_api
 from svc.api.concurrency_headers import ConcurrencyHeaders
-from svc.api.middleware import AllowedOrigins, BodyLimits, Cors, RequestId
+from svc.api.middleware import BodyLimits, RefuseWhileDraining, RequestId
+from svc.api.origins import AllowedHosts, AllowedOrigins, CheckOrigin, Cors
 from svc.api.realtime import routes as realtime
 from svc.api.realtime.connections import Connections
 from svc.api.realtime.session import SessionDependencies
+from svc.api.request_log import RequestLog
 from svc.api.request_metrics import RequestMetrics, RouteTemplates
 from svc.auth.housekeeping import Housekeeping
 from svc.auth.keys import KeyLimits, StaticKeys
@@ -44,9 +46,11 @@ from svc.engine.kokoro import KokoroEngine
 from svc.engine.protocol import Engine
 from svc.engine.turbo import TurboEngine
 from svc.event_loop import EventLoopMonitor
+from svc.lifecycle import Lifecycle
 from svc.metrics import Metrics
 from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline
+from svc.synthesis.previews import Previews
 from svc.synthesis.scheduler import Scheduler
 from svc.tasks import Supervisor
 from svc.telemetry import create_telemetry
@@ -175,6 +179,7 @@ def create_app(
     shared_limits = SharedLimits(settings.redis_url.get_secret_value() if settings.redis_url else None)
     several_keys = table is not None or len(settings.static_keys()) > 1
     admission = create_admission(settings, shared_limits, scheduler, metrics, several_keys)
+    lifecycle = Lifecycle()
     connections = Connections(settings.max_sockets)
     voices = VoiceCatalogue(load_built_in_voices(), settings.default_voice, settings.strict_voices)
     voice_settings = VoiceSettingsStore(settings.data_dir)
@@ -188,7 +193,7 @@ def create_app(
     event_loop_monitor = EventLoopMonitor(metrics.event_loop_stall_seconds.observe)
     metrics.event_loop_stall_max_seconds.set_function(event_loop_monitor.longest)
     metrics_api.ServiceState(
-        pipeline.engine_name, scheduler, connections, custom_voices, voice_sync, supervisor.states
+        pipeline, scheduler, connections, custom_voices, voice_sync, supervisor.states
     ).register(metrics.registry)
 
     @asynccontextmanager
@@ -206,6 +211,7 @@ def create_app(
             voice_sync.running() if voice_sync else nullcontext(),
         ):
             yield
+        lifecycle.drain()
         await trial.close()
         await connections.close(settings.shutdown_seconds)
         await scheduler.close()
@@ -221,7 +227,7 @@ def create_app(
         # FastAPI's own spans hold paths and queries, and so credentials and the names of voices: see `svc.telemetry`.
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
-    app.include_router(health.router(scheduler, voice_sync))
+    app.include_router(health.router(scheduler, voice_sync, lifecycle))
     app.include_router(metrics_api.router(metrics.registry))
     app.include_router(
         speech.router(pipeline, scheduler, admission, voices, voice_settings, metrics, settings.max_characters)
@@ -229,11 +235,10 @@ def create_app(
     dependencies = SessionDependencies(
         pipeline, scheduler, admission, metrics, voice_settings, verifier, settings.max_characters
     )
-    origins = AllowedOrigins(_split(settings.cors_origins), verifier.open)
-    app.include_router(realtime.router(dependencies, connections, voices, origins))
+    app.include_router(realtime.router(dependencies, connections, voices, lifecycle))
     app.include_router(voices_api.router(voices, voice_settings, refinement_queue))
     app.include_router(cloning.router(cloner, voices, voice_settings, refinement_queue))
-    app.include_router(previews.router(pipeline, scheduler, voices, settings.cache_dir / "previews"))
+    app.include_router(previews.router(Previews(pipeline, scheduler, settings.cache_dir / "previews"), voices))
     app.include_router(models.router(_split(settings.model_aliases), settings.max_characters))
     app.include_router(account.router())
     app.include_router(tokens.router(Tokens(table, clock)))
@@ -248,14 +253,20 @@ def create_app(
     app.add_middleware(ConcurrencyHeaders, admission=admission)
     authentication.add_authentication(app, verifier)
     errors.add_error_handlers(app)
+    hosts = AllowedHosts(_split(settings.allowed_hosts), verifier.open)
+    origins = AllowedOrigins(_split(settings.cors_origins), verifier.open)
+    app.add_middleware(RefuseWhileDraining, lifecycle=lifecycle)
     app.add_middleware(Cors, origins=origins)
+    app.add_middleware(CheckOrigin, hosts=hosts, origins=origins)
     templates = RouteTemplates(app.routes)
     app.add_middleware(RequestMetrics, metrics=metrics, templates=templates)
     if telemetry and telemetry.tracer:
         from svc.api.request_spans import RequestSpans
 
         app.add_middleware(RequestSpans, tracer=telemetry.tracer, templates=templates)
+    app.add_middleware(RequestLog)
     app.add_middleware(RequestId)
+    app.state.lifecycle = lifecycle  # for the server, which begins the shutdown
     app.state.connections = connections  # for the server, which drains them before it closes
     return app
 

@@ -1,6 +1,7 @@
 """Every error that a client can get: its HTTP status, its `status` string, its message, and the parameter at fault.
 
     SvcError
+    ├── InvalidHttp           400  invalid_request
     ├── InvalidOutputFormat   400  invalid_output_format
     ├── TextTooLong           400  max_character_limit_exceeded
     ├── AudioTooLong          400  max_audio_seconds_exceeded
@@ -13,6 +14,9 @@
     ├── BuiltInVoice          400  built_in_voice
     ├── VoiceLimitReached     400  voice_limit_reached
     ├── NoReference           400  no_reference
+    ├── InvalidPageToken      400  invalid_page_token
+    ├── InvalidForm           400  invalid_form
+    ├── UploadInterrupted     400  upload_interrupted
     ├── InvalidMessage        400  invalid_input_message
     ├── BinaryMessage         400  invalid_input_message
     ├── TooManyContexts       400  too_many_contexts
@@ -21,6 +25,7 @@
     ├── InsufficientScope     401  insufficient_scope
     ├── ConsentRequired       403  consent_required
     ├── OriginNotAllowed      403  origin_not_allowed
+    ├── HostNotAllowed        403  host_not_allowed
     ├── VoiceNotFound         404  voice_not_found
     ├── HistoryItemNotFound   404  history_item_not_found
     ├── BodyTimeout           408  request_timeout
@@ -32,6 +37,7 @@
     ├── RateLimitExceeded     429  rate_limit_exceeded
     ├── Busy                  429  system_busy
     ├── CloningBusy           429  system_busy
+    ├── PreviewsBusy          429  system_busy
     ├── TooManySockets        429  system_busy
     ├── ClientDisconnected    499  client_disconnected
     ├── InternalError         500  internal_error
@@ -81,6 +87,14 @@ class SvcError(Exception):
     def close_code(self) -> int:
         """The WebSocket close code: 1008 for client errors, 1011 for server errors, 1013 for temporary ones."""
         return {500: 1011, 429: 1013, 503: 1013}.get(self.http_status, 1008)
+
+
+class InvalidHttp(SvcError):
+    http_status = 400
+    status = "invalid_request"
+
+    def __init__(self) -> None:
+        super().__init__("The request is not valid HTTP/1.1, or its length is ambiguous.")
 
 
 class InvalidOutputFormat(SvcError):
@@ -204,6 +218,32 @@ class NoReference(SvcError):
         )
 
 
+class InvalidPageToken(SvcError):
+    http_status = 400
+    status = "invalid_page_token"
+
+    def __init__(self) -> None:
+        super().__init__("Unknown next_page_token. Send the one of the page before, or none for the first page.")
+
+
+class InvalidForm(SvcError):
+    http_status = 400
+    status = "invalid_form"
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(f"The form cannot be read: {problem[:200]}")
+
+
+class UploadInterrupted(SvcError):
+    """The client hung up before its body was complete, so nobody reads this."""
+
+    http_status = 400
+    status = "upload_interrupted"
+
+    def __init__(self) -> None:
+        super().__init__("The connection was closed before the whole body was received.")
+
+
 class InvalidMessage(SvcError):
     http_status = 400
     status = "invalid_input_message"
@@ -278,6 +318,17 @@ class OriginNotAllowed(SvcError):
     def __init__(self) -> None:
         super().__init__(
             "Pages of this origin may not use this server. To allow them, add the origin to SVC_CORS_ORIGINS."
+        )
+
+
+class HostNotAllowed(SvcError):
+    http_status = 403
+    status = "host_not_allowed"
+
+    def __init__(self, host: str) -> None:
+        super().__init__(
+            f"This server does not answer to the name '{host[:60]}'. To allow it, add it to SVC_ALLOWED_HOSTS. "
+            "A server without keys answers to addresses and local names only, so that no web page can reach it."
         )
 
 
@@ -391,6 +442,15 @@ class CloningBusy(SvcError):
 
     def __init__(self) -> None:
         super().__init__("Too many voices are being cloned at once. Try again in a few seconds.")
+
+
+class PreviewsBusy(SvcError):
+    http_status = 429
+    status = "system_busy"
+    retry_after = 2
+
+    def __init__(self) -> None:
+        super().__init__("Too many voice previews are being made. Try again in a few seconds.")
 
 
 class TooManySockets(SvcError):

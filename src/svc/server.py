@@ -1,46 +1,52 @@
-"""The web server: uvicorn, with this service's logging, start message and shutdown of sockets."""
+"""The web server: uvicorn, with this service's protocols, start message and shutdown."""
 
+import asyncio
 import logging
+import signal
 import socket
-from typing import Any
+from types import FrameType
 
 import uvicorn
 from fastapi import FastAPI
-from uvicorn.config import LOGGING_CONFIG
-from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from svc.api.realtime.connections import Connections
 from svc.api.realtime.messages import MAX_MESSAGE_CHARACTERS
+from svc.lifecycle import Lifecycle
+from svc.protocols import HttpProtocol, ServerConfig, WebSocketProtocol
 from svc.settings import Settings
+
+log = logging.getLogger(__name__)
+
+_CLOSE_SECONDS = 1.0  # for the last bytes and the closes of connections, after the time of the shutdown is over
+_CANCEL_SECONDS = 5.0
 
 
 def create_server(app: FastAPI, settings: Settings) -> "Server":
-    config = uvicorn.Config(
+    config = ServerConfig(
         app,
-        log_config=_logging_config(),
+        settings,
+        log_config=None,
         log_level="info",
         access_log=False,
         proxy_headers=True,
         forwarded_allow_ips=settings.trusted_proxies,
-        ws=_WebSocketProtocol,
+        http=HttpProtocol,
+        ws=WebSocketProtocol,
         ws_max_size=2 * MAX_MESSAGE_CHARACTERS,
         ws_per_message_deflate=False,  # compressing Base64 audio costs time and saves little
     )
     logging.getLogger("uvicorn.error").addFilter(_keep_record)
-    return Server(config, app.state.connections, settings.shutdown_seconds)
-
-
-def _logging_config() -> dict[str, Any]:
-    """uvicorn's configuration, with the service's own log lines, such as who cloned which voice."""
-    own = {"handlers": ["default"], "level": "INFO", "propagate": False}
-    return {**LOGGING_CONFIG, "loggers": {**LOGGING_CONFIG["loggers"], "svc": own}}
+    return Server(config, app.state.lifecycle, app.state.connections, settings.shutdown_seconds)
 
 
 class Server(uvicorn.Server):
-    """Prints its address once it listens, and lets sockets finish before it closes them."""
+    """Prints its address once it listens, cuts off clients that waste a connection, and drains before it ends."""
 
-    def __init__(self, config: uvicorn.Config, connections: Connections, shutdown_seconds: float) -> None:
+    def __init__(
+        self, config: ServerConfig, lifecycle: Lifecycle, connections: Connections, shutdown_seconds: float
+    ) -> None:
         super().__init__(config)
+        self._lifecycle = lifecycle
         self._connections = connections
         self._shutdown_seconds = shutdown_seconds
 
@@ -51,41 +57,66 @@ class Server(uvicorn.Server):
             shown = f"[{host}]" if ":" in host else host
             print(f"svc listens on http://{shown}:{port}", flush=True)
 
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """The first signal drains the server, which then exits with 0; a second one ends it at once."""
+        if self.should_exit:
+            signal.signal(sig, signal.SIG_DFL)
+            signal.raise_signal(sig)
+        self.should_exit = True
+        self._lifecycle.drain()
+
+    async def on_tick(self, counter: int) -> bool:
+        if counter % 10 == 0:
+            self._abort_wasted_connections()
+        return await super().on_tick(counter)
+
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        await self._connections.close(self._shutdown_seconds)
-        await super().shutdown(sockets)
+        """Finishes the requests and sockets that there are, for a bounded time; then cuts off what is left.
 
+        It listens meanwhile, so that clients and load balancers are told 503 instead of nothing.
+        """
+        log.info("shutting down: requests in flight have %g seconds", self._shutdown_seconds)
+        self._lifecycle.drain()
+        self._connections.drain()
+        state = self.server_state
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + self._shutdown_seconds
+        while state.tasks and loop.time() < deadline:
+            await asyncio.sleep(0.05)
+            self._abort_wasted_connections()
+        for server in self.servers:
+            server.close()
+        for each in sockets or []:
+            each.close()
+        for connection in tuple(state.connections):
+            connection.shutdown()  # closes what is idle, and tells sockets 1012
+        deadline = max(deadline, loop.time() + _CLOSE_SECONDS)
+        # A transport tells nobody that its buffer is empty.
+        while loop.time() < deadline and any(each.transport.get_write_buffer_size() for each in state.connections):  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
+        for connection in tuple(state.connections):
+            connection.transport.abort()
+        await self._cancel_tasks()
+        await self.lifespan.shutdown()
 
-class _WebSocketProtocol(WebSocketsSansIOProtocol):
-    """Closes sockets so that the client learns the reason, and aborts those of clients that do not read.
+    async def _cancel_tasks(self) -> None:
+        tasks = set(self.server_state.tasks)
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks, timeout=_CANCEL_SECONDS)
 
-    A transport that is merely closed waits for ever for a client that does not read; and one that is closed while
-    data still comes in is reset, which loses the reason.
-    """
-
-    def data_received(self, data: bytes) -> None:
-        if self.conn.parser_exc is None:  # else the close is sent already, and further data is ignored
-            super().data_received(data)
-
-    def handle_parser_exception(self) -> None:
-        reason = self.conn.close_sent
-        assert reason is not None
-        self.queue.put_nowait({"type": "websocket.disconnect", "code": reason.code, "reason": reason.reason})
-        self.transport.write(b"".join(self.conn.data_to_send()))
-        self.close_sent = True
-        self.close_timer = self.loop.call_later(self.close_timeout, self.transport.abort)
-        if self.transport.can_write_eof():
-            self.transport.write_eof()
-
-    async def run_asgi(self) -> None:
-        await super().run_asgi()
-        self.loop.call_later(self.close_timeout, self.transport.abort)
-
-    def keepalive_timeout(self) -> None:
-        super().keepalive_timeout()
-        self.loop.call_later(self.close_timeout, self.transport.abort)
+    def _abort_wasted_connections(self) -> None:
+        now = asyncio.get_running_loop().time()
+        for connection in tuple(self.server_state.connections):
+            assert isinstance(connection, HttpProtocol | WebSocketProtocol)
+            if connection.is_wasted(now):
+                connection.transport.abort()
 
 
 def _keep_record(record: logging.LogRecord) -> bool:
-    """Drops uvicorn's lines on every socket, whose URLs may hold credentials, and on refused handshakes."""
+    """Drops uvicorn's lines on every socket, whose URLs may hold credentials, on refused handshakes, and on requests
+    that a shutdown cancelled."""
+    if record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError):
+        return False
     return not str(record.msg).startswith(("connection ", '%s - "WebSocket ', "ASGI callable returned without"))

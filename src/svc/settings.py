@@ -9,6 +9,7 @@ from pydantic import Field, SecretStr, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from svc.auth.database import normalise_url
+from svc.engine.cpus import count_cpus
 from svc.voices.catalogue import FALLBACK_VOICE
 
 
@@ -53,8 +54,9 @@ class Settings(BaseSettings):
     data_dir: Path = Field(default_factory=_data_dir)
     """The folder for user data: custom voices, and the settings of voices."""
 
-    threads: int = Field(default_factory=lambda: os.cpu_count() or 1, ge=1)
-    """The number of threads that the engine uses; by default one per core."""
+    threads: int = Field(default_factory=count_cpus, ge=1)
+    """The number of threads that the engine uses; by default one for each core that this process may use, as its CPU
+    affinity and the limit of its container say."""
 
     device: Literal["cpu", "cuda"] = "cpu"
     """The device that the engine runs on: `cpu`, or `cuda` (an NVIDIA GPU; needs `onnxruntime-gpu` instead of

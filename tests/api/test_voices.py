@@ -7,6 +7,7 @@ import av
 import pytest
 from fastapi.testclient import TestClient
 
+from svc.api.voice_schemas import VoiceList, VoicePage
 from svc.engine.fake import FakeEngine
 from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline
@@ -71,9 +72,26 @@ def test_search_pages_and_counts(client: TestClient) -> None:
     assert ask(category="cloned")["total_count"] == 0
     assert ask(voice_ids=[HEART])["total_count"] == 1
     assert ask(gender="female", accent="japanese")["total_count"] == 4
-    assert (
-        ask(page_size=100000, next_page_token="nonsense", collection_id="x", fine_tuning_state="y")["has_more"] is False
-    )
+    assert ask(page_size=100000, next_page_token="", collection_id="x", fine_tuning_state="y")["has_more"] is False
+
+
+@pytest.mark.parametrize("token", ["nonsense", "YXQgLTE=", "YXQgMA==", "YXQgMjA", "IGF0IDIw", "é", "99", "YXQgMjA= "])
+def test_unknown_page_tokens(client: TestClient, token: str) -> None:
+    response = client.get("/v2/voices", params={"next_page_token": token})
+    assert (response.status_code, response.json()["detail"]["status"]) == (400, "invalid_page_token")
+
+
+def test_paths_that_are_not_voices(client: TestClient) -> None:
+    for name in ("accents", "collections", "pvc", "add"):
+        assert client.get(f"/v1/voices/{name}").status_code == 404
+
+
+def test_the_lists_are_rendered_as_their_schema_says(client: TestClient) -> None:
+    for path in ("/v1/voices", "/v2/voices?page_size=3", "/v2/voices?search=nobody"):
+        response = client.get(path)
+        assert response.headers["content-type"] == "application/json"
+        model = VoiceList if "v1" in path else VoicePage
+        assert model.model_validate(response.json()).model_dump(mode="json") == response.json()
 
 
 def test_default_settings(client: TestClient) -> None:

@@ -198,8 +198,27 @@ def test_single_use_token_opens_one_socket(url: str, clock: Clock) -> None:
             assert sum(isinstance(each, InvalidApiKey) for each in attempts) == 19
             await one.verifier.recheck(admitted)  # the open socket stays open
             clock.now += 15 * 60
+            await one.table.delete_expired_tokens(clock(), 20)
+            await one.verifier.recheck(admitted)  # the token had only to open it
+
+    asyncio.run(main())
+
+
+def test_socket_of_a_single_use_token_ends_with_its_key(url: str, clock: Clock) -> None:
+    async def main() -> None:
+        async with replicas(url, clock) as (one, other):
+            credential, stored = await one.table.create(clock(), name="Ann", scopes=[Scope.FULL])
+            token = await one.tokens.mint_single_use(await one.verifier.verify(credential))
+            admitted = await other.verifier.admit(token)
+            assert admitted.key_id == stored.id
+            assert not admitted.may(Scope.TTS)
+            clock.now += 3600
+            await one.table.delete_expired_tokens(clock(), 20)
+            await other.verifier.recheck(admitted)
+            await one.table.revoke(stored.id, clock())
+            clock.now += 5
             with pytest.raises(InvalidApiKey):
-                await one.verifier.recheck(admitted)
+                await other.verifier.recheck(admitted)
 
     asyncio.run(main())
 

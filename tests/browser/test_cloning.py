@@ -161,6 +161,32 @@ def test_a_voice_that_is_improved_afterwards(
         assert preview.value.url.endswith("revision=2")
 
 
+def test_the_progress_is_polled_with_a_token(
+    serve: Serve, open_page: OpenPage, recording: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """On a server that makes tokens, every path that the page polls is one that a token may call."""
+    monkeypatch.setattr(refinement, "_REST", 0.0)
+    engine, encoder, go_on = StyleEchoEngine(), StyleEncoder(outdated=1), threading.Event()
+    engine.before = lambda: encoder.recordings < 2 or go_on.wait(120)
+    keys = {"api_key": "a-key-of-the-tests", "api_keys_table": f"sqlite:///{tmp_path / 'keys.db'}"}
+    with serve(engine, encoder=lambda: (encoder, load_style_encoder()[1]), **keys) as address:
+        page = open_page(address, wait=False)
+        page.fill("#key", keys["api_key"])
+        page.click("#key-use")
+        expect(page.locator("#voice-count")).to_have_text("54 voices")
+        page = open_cloning_view(page)
+        page.set_input_files("#file", recording)
+        fill(page)
+        page.get_by_label("Refine it in the background").check()
+        make(page)
+        refused: list[str] = []
+        page.on("response", lambda response: refused.append(response.url) if response.status == 401 else None)
+        expect(page.locator("#cloned-voices")).to_contain_text("Improving, 17 %")
+        go_on.set()
+        expect(page.locator("#cloned-voices-status")).to_contain_text("Anna is improved: similarity")
+        assert refused == []
+
+
 def test_a_voice_from_the_microphone(view: Page) -> None:
     view.get_by_role("button", name="Record").click()
     meter = view.get_by_role("meter", name="Level of the microphone")

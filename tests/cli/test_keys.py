@@ -95,6 +95,7 @@ def test_an_empty_table(keys: Callable[..., Result]) -> None:
         (["create", "--name", "a\nb"], "The name must have"),
         (["create", "--name", "Ann", "--expires", "soon"], "30d"),
         (["create", "--name", "Ann", "--expires", "0d"], "30d"),
+        (["create", "--name", "Ann", "--expires", "999999w"], "100 years"),
         (["create", "--name", "Ann", "--scope", "everything"], "full"),
         (["create", "--name", "Ann", "--max-streams", "0"], "--max-streams"),
         (["create", "--name", "Ann", "--max-waiting", "-1"], "--max-waiting"),

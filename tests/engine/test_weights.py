@@ -19,13 +19,14 @@ class _Hub(BaseHTTPRequestHandler):
     """Serves CONTENT with ranges; ends the connection after `limit` bytes if that is set."""
 
     limit: int | None = None
+    refuses_ranges = False
     ranges: list[str | None]
 
     def do_GET(self) -> None:
         requested = self.headers.get("Range")
         type(self).ranges.append(requested)
         start = int(requested.removeprefix("bytes=").rstrip("-")) if requested else 0
-        if start >= len(CONTENT):
+        if start >= len(CONTENT) or (requested and self.refuses_ranges):
             self.send_error(416)
             return
         self.send_response(206 if requested else 200)
@@ -94,6 +95,36 @@ def test_complete_partial_download_is_used(hub: tuple[str, type[_Hub]], file: Pu
     (tmp_path / "model.partial").write_bytes(CONTENT)
     weights.download(file, hub[0], tmp_path / file.name)
     assert (tmp_path / file.name).read_bytes() == CONTENT
+
+
+@pytest.mark.parametrize("leftover", [CONTENT + b"more", CONTENT[:-1] + b"?", b"x" * 5000, b""])
+def test_leftover_of_another_file_is_downloaded_again(
+    hub: tuple[str, type[_Hub]], file: PublishedFile, tmp_path: Path, leftover: bytes
+) -> None:
+    (tmp_path / "model.partial").write_bytes(leftover)
+    weights.download(file, hub[0], tmp_path / file.name)
+    assert (tmp_path / file.name).read_bytes() == CONTENT
+    assert [each.name for each in tmp_path.iterdir()] == [file.name]
+    assert hub[1].ranges == ([f"bytes={len(leftover)}-", None] if leftover else [None])
+
+
+def test_hub_that_refuses_every_range(hub: tuple[str, type[_Hub]], file: PublishedFile, tmp_path: Path) -> None:
+    (tmp_path / "model.partial").write_bytes(CONTENT[:300])
+    hub[1].refuses_ranges = True
+    weights.download(file, hub[0], tmp_path / file.name)
+    assert (tmp_path / file.name).read_bytes() == CONTENT
+
+
+def test_damaged_file_in_the_cache_is_downloaded_again(
+    hub: tuple[str, type[_Hub]], file: PublishedFile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(weights, "FP32", file)
+    monkeypatch.setattr(weights, "_find_package_part", lambda package: None)
+    (tmp_path / file.name).write_bytes(CONTENT[:100])
+    assert weights.load(None, hub[0], tmp_path) == CONTENT
+    (tmp_path / file.name).write_bytes(CONTENT[:100])
+    with pytest.raises(EngineUnavailable, match="downloaded"):
+        weights.load(None, "http://127.0.0.1:1", tmp_path)
 
 
 def test_damaged_download_is_not_kept(hub: tuple[str, type[_Hub]], tmp_path: Path) -> None:

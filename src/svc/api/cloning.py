@@ -53,8 +53,16 @@ def router(
     router = APIRouter(tags=["cloning"], responses={422: {"model": ProblemsShape}})
 
     async def clone(request: Request) -> CustomVoice:
-        upload = await read_upload(request)
-        return await cloner.clone(_require_clips(upload), _parse_details(upload), get_principal(request).key_id)
+        cloner.require_place()
+
+        def check(upload: Upload) -> None:
+            upload.check()
+            if (consent := upload.flag("consent")) is not None:  # it may still follow
+                cloner.require_consent(consent)
+
+        upload = await read_upload(request, check)
+        details = _parse_details(upload)
+        return await cloner.clone(_require_clips(upload), details, get_principal(request).key_id)
 
     @router.post("/voices", openapi_extra=_describe_body("files", ["name", "files"]))
     async def clone_voice(request: Request) -> VoiceShape:
@@ -75,7 +83,8 @@ def router(
         With further recordings, the voice is cloned again from all of its recordings. `refine=true` refines it in the
         background; `refine=false` leaves it as it is.
         """
-        upload = await read_upload(request)
+        cloner.find_custom(voice_id)
+        upload = await read_upload(request, Upload.check)
         changes = Changes(upload.name(), upload.description(), upload.labels())
         await cloner.edit(
             voice_id,

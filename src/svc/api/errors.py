@@ -8,6 +8,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from svc.errors import SvcError, classify
@@ -139,9 +140,11 @@ class _CatchUnexpected:
 
         try:
             await self._app(scope, receive, send_and_note)
+        except ClientDisconnect:
+            pass  # the client broke off its upload: nobody is left to answer
         except Exception:
             if scope["type"] != "http" or started:
                 raise
-            log.exception("request %s, %s %s, failed", request_id.get(), scope["method"], scope["path"])
+            log.exception("request %s failed", request_id.get())
             message = f"Internal error. The server log has the details of request {request_id.get()}."
             await _envelope(500, "internal_error", message)(scope, receive, send)

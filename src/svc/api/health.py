@@ -5,25 +5,29 @@ from typing import Any
 from fastapi import APIRouter, Response
 
 from svc.errors import SvcError
+from svc.lifecycle import Lifecycle
 from svc.synthesis.scheduler import Scheduler
 from svc.voices.sync import VoiceSync
 
 
-def router(scheduler: Scheduler, voice_sync: VoiceSync | None) -> APIRouter:
+def router(scheduler: Scheduler, voice_sync: VoiceSync | None, lifecycle: Lifecycle) -> APIRouter:
     router = APIRouter(tags=["operations"])
 
     def check_engine(response: Response) -> dict[str, Any]:
         try:
+            lifecycle.require_running()
             scheduler.require_ready()
         except SvcError as error:
             response.status_code = error.http_status
+            if error.retry_after is not None:
+                response.headers["Retry-After"] = str(error.retry_after)
             return {"status": error.status, "message": error.message}
         return {"status": "ready"}
 
     @router.head("/health", include_in_schema=False)
     @router.get("/health")
     async def health(response: Response) -> dict[str, Any]:
-        """200 `ready` once the engine is loaded; 503 with the reason until then, or if it could not be loaded."""
+        """200 `ready` once the engine is loaded; 503 with the reason otherwise, and while the server shuts down."""
         return check_engine(response)
 
     @router.head("/readyz", include_in_schema=False)

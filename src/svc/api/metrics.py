@@ -10,9 +10,9 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoM
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, choose_encoder, generate_latest
 from prometheus_client.registry import Collector
 
-from svc import __version__
 from svc.api.realtime.connections import Connections
 from svc.errors import ModelLoading, SvcError
+from svc.synthesis.pipeline import Pipeline
 from svc.synthesis.scheduler import Scheduler
 from svc.voices.custom_voices import CustomVoices
 from svc.voices.sync import VoiceSync
@@ -32,14 +32,14 @@ class ServiceState:
 
     def __init__(
         self,
-        engine: str,
+        pipeline: Pipeline,
         scheduler: Scheduler,
         connections: Connections,
         custom_voices: CustomVoices,
         voice_sync: VoiceSync | None,
         task_states: Callable[[], Mapping[str, TaskState]],
     ) -> None:
-        self._engine = engine
+        self._pipeline = pipeline
         self._scheduler = scheduler
         self._connections = connections
         self._custom_voices = custom_voices
@@ -57,9 +57,8 @@ class ServiceState:
         for each in _ENGINE_STATES:
             state.add_metric([each], each == current)
         yield state
-        yield InfoMetricFamily(
-            "svc_engine", "The engine that synthesizes.", {"name": self._engine, "version": __version__}
-        )
+        engine = {"name": self._pipeline.engine_name, "fingerprint": self._pipeline.engine_fingerprint}
+        yield InfoMetricFamily("svc_engine", "The engine that synthesizes, and its weights.", engine)
 
     def _read_counts(self) -> Iterator[Metric]:
         yield GaugeMetricFamily("svc_sockets", "Open realtime sockets.", len(self._connections))

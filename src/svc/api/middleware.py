@@ -1,31 +1,22 @@
-"""What every request passes through: its id, its origin, and the limits of its body."""
+"""What every request passes through: its id, the state of the server, and the limits of its body."""
 
 import asyncio
 import re
 from uuid import uuid4
 
 from fastapi import Request
-from starlette.datastructures import MutableHeaders
-from starlette.middleware.cors import CORSMiddleware
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from svc.api.errors import render_error
-from svc.errors import BodyTimeout, BodyTooLarge, UnsupportedMediaType
+from svc.errors import BodyTimeout, BodyTooLarge, ShuttingDown, UnsupportedMediaType
+from svc.lifecycle import Lifecycle
 from svc.request_id import request_id as current_request_id
 
 # The second one is the refusal of a WebSocket.
 _RESPONSE_STARTS = ("http.response.start", "websocket.http.response.start")
 
-_EXPOSED_HEADERS = [
-    "request-id",
-    "x-request-id",
-    "x-trace-id",
-    "character-cost",
-    "history-item-id",
-    "x-svc-voice",
-    "x-svc-model",
-]
-_LOOPBACK_ORIGIN = r"https?://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?"
+_OPERATIONS = frozenset({"/health", "/readyz", "/metrics"})
 
 # Paths that take recordings, which are larger than any other body.
 _UPLOAD_PATHS = re.compile(r"/voices|/v1/voices/add|/v1/voices/[^/]+/edit")
@@ -54,34 +45,20 @@ class RequestId:
         await self._app(scope, receive, send_with_id)
 
 
-class AllowedOrigins:
-    """Which web pages may call the service from a browser.
+class RefuseWhileDraining:
+    """Refuses all new requests and sockets of a server that is shutting down, but those that ask how it is."""
 
-    An open service trusts whoever reaches it, so by default only pages on this machine may.
-    """
+    def __init__(self, app: ASGIApp, lifecycle: Lifecycle) -> None:
+        self._app = app
+        self._lifecycle = lifecycle
 
-    def __init__(self, chosen: list[str], open_to_everyone: bool) -> None:
-        self.listed = chosen or ([] if open_to_everyone else ["*"])
-        self.pattern = None if self.listed else _LOOPBACK_ORIGIN
-
-    def allow(self, origin: str | None) -> bool:
-        """Whether a page of this origin may open a WebSocket; browsers leave that decision to the server."""
-        if origin is None or "*" in self.listed or origin in self.listed:
-            return True
-        return bool(self.pattern and re.fullmatch(self.pattern, origin))
-
-
-class Cors(CORSMiddleware):
-    def __init__(self, app: ASGIApp, origins: AllowedOrigins) -> None:
-        super().__init__(
-            app,
-            allow_origins=origins.listed,
-            allow_origin_regex=origins.pattern,
-            allow_methods=["GET", "POST", "DELETE"],
-            allow_headers=["*"],
-            expose_headers=_EXPOSED_HEADERS,
-            max_age=600,
-        )
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan" or not self._lifecycle.draining or scope["path"] in _OPERATIONS:
+            await self._app(scope, receive, send)
+            return
+        response = render_error(ShuttingDown())
+        response.headers["connection"] = "close"  # the next request of this client goes to another server
+        await response(scope, receive, send)
 
 
 def require_json(request: Request) -> None:
@@ -106,6 +83,11 @@ class BodyLimits:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
+            return
+        encoding = Headers(scope=scope).get("content-encoding", "identity").strip().lower()
+        if encoding not in ("", "identity"):  # a small body may be a huge one, compressed
+            error = UnsupportedMediaType(encoding, "an uncompressed body, without Content-Encoding")
+            await render_error(error)(scope, receive, send)
             return
         if scope["method"] == "POST" and _UPLOAD_PATHS.fullmatch(scope["path"]):
             await self._app(scope, self._limit_upload(receive), send)

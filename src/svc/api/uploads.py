@@ -1,23 +1,25 @@
 """Bodies of requests that clone or change a voice: recordings and fields, as a form or as JSON."""
 
 import ast
-import base64
-import binascii
+import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from starlette.datastructures import UploadFile
+from starlette.formparsers import FormParser, MultiPartException, MultiPartParser
+from starlette.requests import ClientDisconnect
 
+from svc.api.json_uploads import InvalidUpload, parse_json
 from svc.api.schemas import replace_lone_surrogates
-from svc.errors import UnsupportedMediaType
+from svc.errors import InvalidForm, UnsupportedMediaType, UploadInterrupted
 from svc.text.language import Language
 
-_FILES = ("file", "files", "files[]")
-_MOST_FILES = 25
+_MOST_FILES, _MOST_FIELDS, _MOST_FIELD_BYTES = 25, 50, 64_000
+_TEXT_FIELDS = frozenset({"name", "description", "labels", "language", "language_code", "consent", "refine"})
 MAX_NAME_LENGTH, _LONGEST_DESCRIPTION = 100, 2_000
 _MOST_LABELS, _LONGEST_LABEL = 30, 300
 _TRUE = frozenset({"true", "1", "yes", "on"})
@@ -52,14 +54,14 @@ class Upload:
             labels = _parse_labels(labels.strip())
         if labels is None:
             return None
+        if not isinstance(labels, dict):
+            raise invalid_field("labels", "must be an object")
         if len(labels) > _MOST_LABELS:
             raise invalid_field("labels", f"at most {_MOST_LABELS} labels are allowed")
-        texts = {
-            str(name)[:_LONGEST_LABEL]: (value if isinstance(value, str) else json.dumps(value))[:_LONGEST_LABEL]
-            for name, value in labels.items()
-            if value is not None
-        }
-        return {replace_lone_surrogates(name): replace_lone_surrogates(value) for name, value in texts.items()}
+        try:
+            return {_label(name): _label(value) for name, value in labels.items() if value is not None}
+        except (TypeError, ValueError, RecursionError):  # a set, or a number of thousands of digits
+            raise invalid_field("labels", "must be texts") from None
 
     def language(self) -> Language | None:
         code = self._text("language") or self._text("language_code")
@@ -72,8 +74,15 @@ class Upload:
 
     def flag(self, name: str) -> bool | None:
         """Whether a flag is set; None when it is absent."""
-        value = str(self.fields.get(name, "")).strip().lower()
-        return None if value in _UNSET else value in _TRUE
+        value = self.fields.get(name)
+        if value is not None and not isinstance(value, bool | int | float | str):
+            raise invalid_field(name, "must be true or false")
+        text = str(value).strip().lower()
+        return None if text in _UNSET else text in _TRUE
+
+    def check(self) -> None:
+        """Raises if a field that was given is not allowed."""
+        self.name(), self.description(), self.labels(), self.language(), self.flag("consent"), self.flag("refine")
 
     def _text(self, name: str) -> str | None:
         value = self.fields.get(name)
@@ -84,47 +93,90 @@ class Upload:
         return replace_lone_surrogates(value)
 
 
-async def read_upload(request: Request) -> Upload:
-    """Reads the request's body. The names and content types of files are ignored."""
+async def read_upload(request: Request, check: Callable[[Upload], None]) -> Upload:
+    """Reads the request's body. The names and content types of files are ignored.
+
+    `check` gets the fields of a form as they come, so that a wrong one is refused before the recordings after it are
+    read; it is called for the last time when all are there.
+    """
     content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if content_type in ("multipart/form-data", "application/x-www-form-urlencoded"):
-        async with request.form(max_files=_MOST_FILES) as form:
-            parts = form.multi_items()
-            clips = [await part.read() for _, part in parts if isinstance(part, UploadFile)]
-            return Upload(clips, {name: value for name, value in parts if isinstance(value, str)})
-    if content_type in ("", "application/json") or content_type.endswith("+json"):
-        return _from_json(await request.body())
-    raise UnsupportedMediaType(content_type, "a form (multipart/form-data) or JSON")
+    try:
+        if content_type in ("multipart/form-data", "application/x-www-form-urlencoded"):
+            upload = await _read_form(request, check, is_multipart=content_type == "multipart/form-data")
+        elif content_type in ("", "application/json") or content_type.endswith("+json"):
+            parts = [part async for part in request.stream()]
+            upload = Upload(*await asyncio.to_thread(parse_json, parts, _MOST_FILES))
+        else:
+            raise UnsupportedMediaType(content_type, "a form (multipart/form-data) or JSON")
+    except ClientDisconnect:
+        raise UploadInterrupted from None
+    except InvalidUpload as problem:
+        location = ("body", problem.field) if problem.field else ("body",)
+        raise RequestValidationError([{"loc": location, "msg": str(problem), "type": "value_error"}]) from None
+    check(upload)
+    return upload
+
+
+class _MultiPartParser(MultiPartParser):
+    """Knows whether the form was complete; the parser itself accepts one that breaks off."""
+
+    complete = False
+
+    def on_end(self) -> None:
+        self.complete = True
+
+
+async def _read_form(request: Request, check: Callable[[Upload], None], *, is_multipart: bool) -> Upload:
+    async def checked_stream() -> AsyncGenerator[bytes, None]:
+        checked = 0
+        async for part in request.stream():
+            yield part
+            # By now the parser has taken that part of the body.
+            if isinstance(parser, _MultiPartParser) and len(parser.items) > checked:
+                checked = len(parser.items)
+                check(Upload([], _collect_fields(parser.items)))
+        if isinstance(parser, _MultiPartParser) and not parser.complete:
+            raise MultiPartException("It ends before its last boundary.")
+
+    limits = {"max_fields": _MOST_FIELDS, "max_part_size": _MOST_FIELD_BYTES}
+    parser: _MultiPartParser | FormParser
+    if is_multipart:
+        parser = _MultiPartParser(request.headers, checked_stream(), max_files=_MOST_FILES, **limits)
+    else:
+        parser = FormParser(request.headers, checked_stream(), **limits)
+    try:
+        form = await parser.parse()
+    except MultiPartException as problem:
+        raise InvalidForm(problem.message) from None
+    try:
+        parts = form.multi_items()
+        fields = _collect_fields(parts)
+        return Upload([await part.read() for _, part in parts if isinstance(part, UploadFile)], fields)
+    finally:
+        await form.close()
+
+
+def _collect_fields(parts: list[tuple[str, str | UploadFile]]) -> dict[str, str]:
+    """The text fields; raises if one is given twice, or as a file."""
+    fields: dict[str, str] = {}
+    for name, value in parts:
+        if name in _TEXT_FIELDS and not isinstance(value, str):
+            raise invalid_field(name, "must be text, not a file")
+        if isinstance(value, str):
+            if name in _TEXT_FIELDS and name in fields:
+                raise invalid_field(name, "is given twice")
+            fields[name] = value
+    return fields
 
 
 def invalid_field(field: str, problem: str) -> RequestValidationError:
     return RequestValidationError([{"loc": ("body", field), "msg": problem, "type": "value_error"}])
 
 
-def _from_json(body: bytes) -> Upload:
-    try:
-        fields = json.loads(body or b"{}")
-    except (ValueError, RecursionError):
-        raise RequestValidationError([{"loc": ("body",), "msg": "not JSON", "type": "json_invalid"}]) from None
-    if not isinstance(fields, dict):
-        raise RequestValidationError([{"loc": ("body",), "msg": "must be an object", "type": "dict_type"}])
-    clips = []
-    for name in _FILES:
-        given = fields.pop(name, None) or []
-        clips += [_decode_base64(name, each) for each in (given if isinstance(given, list) else [given])]
-    if len(clips) > _MOST_FILES:
-        raise invalid_field("files", f"at most {_MOST_FILES} files are allowed")
-    return Upload(clips, fields)
-
-
-def _decode_base64(field: str, text: object) -> bytes:
-    """Decodes Base64, bare or in the `data:` URL that a browser makes of a file."""
-    if isinstance(text, str):
-        try:
-            return base64.b64decode(text.partition(",")[2] if text.startswith("data:") else text, validate=True)
-        except (ValueError, binascii.Error):
-            pass
-    raise invalid_field(field, "must be a file in base64")
+def _label(value: object) -> str:
+    """A label, or its name, as text."""
+    text = value if isinstance(value, str) else json.dumps(value)
+    return replace_lone_surrogates(text[:_LONGEST_LABEL])
 
 
 def _parse_labels(text: str) -> dict[str, Any] | None:
@@ -134,7 +186,7 @@ def _parse_labels(text: str) -> dict[str, Any] | None:
     for parse in (json.loads, ast.literal_eval):
         try:
             value = parse(text[:10_000])
-        except (ValueError, SyntaxError, RecursionError, MemoryError):
+        except (TypeError, ValueError, SyntaxError, RecursionError, MemoryError):
             continue
         if isinstance(value, dict):
             return value

@@ -2,17 +2,18 @@
 
 import asyncio
 import base64
-import binascii
+from contextlib import suppress
 from dataclasses import asdict
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import BaseModel
 
 from svc.api.middleware import require_json
 from svc.api.schemas import VoiceSettingsBody
 from svc.api.voice_schemas import Done, VoiceList, VoicePage, VoiceSettingsShape, VoiceShape, describe_voice
 from svc.cloning.refinement import RefinementQueue
+from svc.errors import InvalidPageToken, VoiceNotFound
 from svc.voices.catalogue import Voice, VoiceCatalogue
 from svc.voices.settings import VoiceSettings, VoiceSettingsStore
 
@@ -27,6 +28,11 @@ _CATEGORIES = {
     "non-community": "cloned",
     "community": "professional",
 }
+
+
+# Paths of the commercial API that are not offered here. They are not ids of voices, so the default voice does not
+# answer for them.
+_NOT_VOICES = frozenset({"accents", "add", "collections", "pvc"})
 
 
 class VoiceQuery(BaseModel):
@@ -69,7 +75,7 @@ class VoiceQuery(BaseModel):
         return voices
 
     def cut_page(self, voices: list[VoiceShape]) -> VoicePage:
-        """The page that the token names; the first page without a token, or with an invalid one."""
+        """The page that the token names; the first page without a token."""
         start = _decode_token(self.next_page_token)
         end = start + min(max(self.page_size, 1), _MAX_PAGE_SIZE)
         more = end < len(voices)
@@ -88,16 +94,18 @@ def router(voices: VoiceCatalogue, settings: VoiceSettingsStore, refinement_queu
         own = VoiceSettingsShape(**asdict(settings.get(voice.voice_id)))
         return describe_voice(voice, str(request.base_url), own if with_settings else None, refinement_queue)
 
-    @router.get("/v1/voices")
-    async def list_voices(request: Request) -> VoiceList:
-        """Every voice."""
-        return VoiceList(voices=[describe(voice, request) for voice in voices])
+    # A thousand voices take half a second: these two run, and are rendered, in threads.
 
-    @router.get("/v2/voices")
-    async def search_voices(request: Request, query: Annotated[VoiceQuery, Query()]) -> VoicePage:
+    @router.get("/v1/voices", response_model=VoiceList)
+    def list_voices(request: Request) -> Response:
+        """Every voice."""
+        return _render(VoiceList(voices=[describe(voice, request) for voice in voices]))
+
+    @router.get("/v2/voices", response_model=VoicePage)
+    def search_voices(request: Request, query: Annotated[VoiceQuery, Query()]) -> Response:
         """Voices, with filters, sorting and paging."""
         found = [shape for voice in voices if query.matches(shape := describe(voice, request))]
-        return query.cut_page(query.sort_voices(found))
+        return _render(query.cut_page(query.sort_voices(found)))
 
     @router.get("/v1/voices/settings/default")
     async def default_settings() -> VoiceSettingsShape:
@@ -107,6 +115,8 @@ def router(voices: VoiceCatalogue, settings: VoiceSettingsStore, refinement_queu
     @router.get("/v1/voices/{voice_id}")
     async def get_voice(voice_id: str, request: Request, with_settings: bool = True) -> VoiceShape:
         """One voice. For an unknown id it is the default voice, as for speech."""
+        if voice_id in _NOT_VOICES:
+            raise VoiceNotFound(voice_id)
         return describe(voices.resolve(voice_id), request, with_settings)
 
     @router.get("/v1/voices/{voice_id}/settings")
@@ -125,12 +135,25 @@ def router(voices: VoiceCatalogue, settings: VoiceSettingsStore, refinement_queu
     return router
 
 
+def _render(voices: VoiceList) -> Response:
+    """Joined from one voice at a time: serializing a thousand in one call would hold up the event loop."""
+    parts = [voice.model_dump_json() for voice in voices.voices]
+    rest = voices.model_dump_json(exclude={"voices"}).removeprefix("{").removesuffix("}")
+    content = f'{{"voices":[{",".join(parts)}]{"," if rest else ""}{rest}}}'
+    return Response(content, media_type="application/json")
+
+
 def _encode_token(position: int) -> str:
     return base64.urlsafe_b64encode(f"at {position}".encode()).decode()
 
 
 def _decode_token(token: str | None) -> int:
-    try:
-        return max(0, int(base64.urlsafe_b64decode((token or "").encode()).removeprefix(b"at ")))
-    except (ValueError, binascii.Error):
+    """The position that a token of `_encode_token` stands for; raises on any other text."""
+    if not token:
         return 0
+    with suppress(ValueError):  # also what base64 raises
+        text = base64.urlsafe_b64decode(token.encode()).decode()
+        position = int(text.removeprefix("at "))
+        if _encode_token(position) == token and position > 0:
+            return position
+    raise InvalidPageToken

@@ -50,6 +50,9 @@ _CODEC_PREFIXES = (
     *("aac", "alac", "amr", "flac", "gsm", "mp1", "mp2", "mp3", "vorbis", "wmav"),
     *("opus", "libopus", "pcm_", "adpcm_"),
 )
+# Without it, opening a file would decode a frame of each of its videos and pictures, however large.
+_ALLOWED_DECODERS = ",".join(sorted(name for name in av.codecs_available if name.startswith(_CODEC_PREFIXES)))
+_MAX_STREAMS = "20"
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -79,7 +82,8 @@ def decode_clip(content: bytes, max_samples: int = MAX_SECONDS * RATE) -> Clip:
     if demuxer is None:
         raise NotAudio
     try:
-        with av.open(io.BytesIO(content), "r", format=demuxer, metadata_errors="ignore") as file:
+        options = {"codec_whitelist": _ALLOWED_DECODERS, "max_streams": _MAX_STREAMS}
+        with av.open(io.BytesIO(content), "r", demuxer, container_options=options, metadata_errors="ignore") as file:
             if not file.streams.audio:
                 raise NotAudio
             return _decode_stream(file.streams.audio[0], max_samples, cut_off=_is_truncated_wav(content))
@@ -115,6 +119,8 @@ def _is_truncated_wav(content: bytes) -> bool:
 
 def _decode_stream(stream: AudioStream, max_samples: int, cut_off: bool) -> Clip:
     context = stream.codec_context
+    if context is None:  # a codec that libav does not know
+        raise NotAudio
     if not context.name.startswith(_CODEC_PREFIXES):
         raise NotAudio
     if not _MIN_SOURCE_RATE <= context.sample_rate <= _MAX_SOURCE_RATE:

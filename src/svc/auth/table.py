@@ -76,6 +76,12 @@ class KeysTable:
             row = (await connection.execute(query)).mappings().one_or_none()
         return _to_stored_key(row) if row else None
 
+    async def find_digest(self, key_id: str) -> str | None:
+        """The hash of a key by its id; None for a static key, which has no row."""
+        async with self._connection() as connection:
+            digest: str | None = (await connection.execute(select(KEYS.c.hash).where(KEYS.c.id == key_id))).scalar()
+        return digest
+
     async def consume(self, digest: str, now: float) -> bool:
         """Marks a single-use token as used; returns True to exactly one of any number of concurrent callers."""
         statement = (

@@ -4,7 +4,7 @@ import ipaddress
 import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from svc.auth.keys import ANYONE, Kind, Principal, Scope, StaticKeys, StoredKey, hash_credential, parse_kind
@@ -61,8 +61,8 @@ class Verifier:
         principal = await self.verify(credential)
         if not principal.may(Scope.TTS, Scope.TTS_WEBSOCKET):
             raise InsufficientScope
-        if Scope.TTS_WEBSOCKET in principal.scopes and not await self._consume(principal):
-            raise InvalidApiKey
+        if Scope.TTS_WEBSOCKET in principal.scopes:
+            return await self._consume(principal)
         return principal
 
     async def recheck(self, principal: Principal) -> None:
@@ -70,10 +70,14 @@ class Verifier:
         if principal.digest and self._cache:
             self._check(await self._cache.find(principal.digest), principal.digest)
 
-    async def _consume(self, principal: Principal) -> bool:
+    async def _consume(self, token: Principal) -> Principal:
+        """Uses up a single-use token. It only had to open the socket in time: from now on its key is rechecked."""
         assert self._table is not None
-        assert principal.digest is not None
-        return await self._table.consume(principal.digest, self._clock())
+        assert token.digest is not None
+        key_digest = await self._table.find_digest(token.key_id)
+        if not await self._table.consume(token.digest, self._clock()):
+            raise InvalidApiKey
+        return replace(token, expires_at=None, digest=key_digest)
 
     def _check(self, key: StoredKey | None, digest: str) -> Principal:
         if key is None or not key.is_valid(self._clock()):

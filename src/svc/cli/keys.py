@@ -28,6 +28,7 @@ app = typer.Typer(no_args_is_help=True, help="Create, list, change and revoke th
 
 _UNIT_SECONDS = {"m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
 _LONGEST_NAME = 100
+_LONGEST_SECONDS = 5_200 * _UNIT_SECONDS["w"]  # far beyond it, no calendar has a date
 _HIGHEST_LIMIT = 1_000_000_000
 
 Key = Annotated[str, typer.Argument(metavar="PREFIX|ID", help="The key, its id, or its prefix as listed.")]
@@ -169,7 +170,10 @@ def _parse_duration(duration: str) -> int:
     match = re.fullmatch(r"([1-9][0-9]{0,5})([mhdw])", duration.strip().lower())
     if match is None:
         raise typer.BadParameter("Give a duration as a number and a unit: 30m, 12h, 30d or 52w.")
-    return int(match[1]) * _UNIT_SECONDS[match[2]]
+    seconds = int(match[1]) * _UNIT_SECONDS[match[2]]
+    if seconds > _LONGEST_SECONDS:
+        raise typer.BadParameter("A key may expire within 100 years; without --expires it never does.")
+    return seconds
 
 
 def _parse_limit(limit: str, least: int) -> int | None:

@@ -19,7 +19,7 @@ from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline
 from svc.synthesis.request import Clip, SynthesisRequest
 from svc.text.language import Language
-from svc.voices.settings import VoiceSettings
+from svc.voices.settings import FASTEST, SLOWEST, VoiceSettings
 
 # The output format by file name, when none is given.
 _FORMATS = {
@@ -63,6 +63,8 @@ def say(
     seed: Annotated[int | None, typer.Option(help="Varies the delivery; the same seed gives the same audio.")] = None,
 ) -> None:
     """Speak a text."""
+    if not SLOWEST <= speed <= FASTEST:  # also refuses nan, which a range of typer's lets through
+        raise typer.BadParameter(f"The speed must be from {SLOWEST:g} to {FASTEST:g}.")
     settings = Settings()
     voices = create_voices(settings)
     request = SynthesisRequest(

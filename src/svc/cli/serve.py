@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from svc import logs
 from svc.app import create_app
 from svc.server import create_server
 from svc.settings import Settings
@@ -13,11 +14,14 @@ from svc.settings import Settings
 
 def serve(
     host: Annotated[str | None, typer.Option(help="The address to listen on (SVC_HOST).")] = None,
-    port: Annotated[int | None, typer.Option(help="The port to listen on; 0 picks a free port (SVC_PORT).")] = None,
+    port: Annotated[
+        int | None, typer.Option(help="The port to listen on; 0 picks a free port (SVC_PORT).", min=0, max=65535)
+    ] = None,
 ) -> None:
     """Run the service."""
     given = {"host": host, "port": port}
     settings = Settings().model_copy(update={name: value for name, value in given.items() if value is not None})
+    logs.configure(settings.log_format)
     app = create_app(settings)
     with _open_socket(settings.host, settings.port) as listening:
         asyncio.run(create_server(app, settings).serve([listening]))

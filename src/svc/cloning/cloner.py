@@ -105,12 +105,22 @@ class VoiceCloner:
         self._refine = refine
         self._waiting = 0
 
-    async def clone(self, clips: Sequence[bytes], details: Details, key_id: str) -> CustomVoice:
-        """Makes a voice from recordings of one person and stores it. If anything fails, nothing is stored."""
-        if self._require_consent and not details.consent:
-            raise ConsentRequired
+    def require_place(self) -> None:
+        """Raises if no voice could be made now, whatever the request says: known before its recordings are read."""
         if len(self._custom_voices) >= self._max_voices:
             raise VoiceLimitReached(self._max_voices)
+        self._trial.require_ready()
+        if self._waiting >= _MAX_WAITING:
+            raise CloningBusy
+
+    def require_consent(self, given: bool) -> None:
+        if self._require_consent and not given:
+            raise ConsentRequired
+
+    async def clone(self, clips: Sequence[bytes], details: Details, key_id: str) -> CustomVoice:
+        """Makes a voice from recordings of one person and stores it. If anything fails, nothing is stored."""
+        self.require_consent(details.consent)
+        self.require_place()
         if details.refine and not self._keep_references:
             raise NoReference
         async with self._reserve_place():
@@ -149,9 +159,9 @@ class VoiceCloner:
         `refine` queues its refinement or, if false, cancels it. A voice that is made again is refined like a new one,
         or if it was refined or queued before.
         """
-        known = self._find_custom(voice_id)
-        if clips and self._require_consent and not consent:
-            raise ConsentRequired
+        known = self.find_custom(voice_id)
+        if clips:
+            self.require_consent(consent)
         if refine and not (self._keep_references if clips else known.reference):
             raise NoReference
         given = {name: value for name in changes.__slots__ if (value := getattr(changes, name)) is not None}
@@ -172,7 +182,7 @@ class VoiceCloner:
     async def remove(self, voice_id: str, key_id: str) -> None:
         """Removes a voice for good; requests that are using it are not interrupted."""
         if not ID.fullmatch(voice_id):  # a valid id may be that of a damaged voice, which is not in the catalogue
-            self._find_custom(voice_id)
+            self.find_custom(voice_id)
         await asyncio.to_thread(self._custom_voices.remove, voice_id)
         self._metrics.clones_removed.inc()
         log.info("key %s removed the voice %s", key_id, voice_id)
@@ -186,7 +196,7 @@ class VoiceCloner:
         except StorageUnavailable as error:
             log.error("the voice %s will not be refined: %s", voice.voice_id, error.reason)
 
-    def _find_custom(self, voice_id: str) -> CustomVoice:
+    def find_custom(self, voice_id: str) -> CustomVoice:
         """The cloned voice of that id. Its name is not accepted: several voices may have the same."""
         voice = self._voices.find(voice_id)
         if voice.custom is None:

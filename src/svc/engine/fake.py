@@ -18,6 +18,7 @@ class FakeEngine:
     name = "fake"
     sample_rate = 24_000
     max_phonemes = 510
+    fingerprint = ""
 
     def __init__(self, work: float = 0.0) -> None:
         self._work = work

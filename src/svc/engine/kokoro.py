@@ -22,6 +22,7 @@ from svc.engine.acoustic_model import (
 from svc.engine.graph import extract_subgraph
 from svc.engine.protocol import Chunk, Samples, Utterance, warm_up
 from svc.engine.runtime import Device, Runtime
+from svc.engine.weights import fingerprint_weights
 from svc.engine.windows import split_at_pauses
 from svc.memory import trim_malloc
 
@@ -33,13 +34,17 @@ class KokoroEngine:
     name = "kokoro"
     sample_rate = SAMPLE_RATE
     max_phonemes = MAX_PHONEMES
+    fingerprint = ""
 
     def __init__(self, read_weights: Callable[[], bytes], threads: int, device: Device = "cpu") -> None:
         self._read_weights = read_weights
         self._runtime = Runtime(threads, device)
 
     def load(self) -> None:
-        self._create_sessions(onnx.load_model_from_string(self._read_weights()))
+        weights = self._read_weights()
+        self.fingerprint = fingerprint_weights(weights)
+        self._create_sessions(onnx.load_model_from_string(weights))
+        del weights
         warm_up(self)
         trim_malloc()  # loading needs more memory than synthesis
 

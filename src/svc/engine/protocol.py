@@ -70,6 +70,8 @@ class Engine(Protocol):
     name: str
     sample_rate: int
     max_phonemes: int
+    fingerprint: str
+    """Differs between weights; known once they are loaded."""
 
     def load(self) -> None:
         """Loads the models; raises `EngineUnavailable` with the reason if that fails."""

@@ -17,7 +17,7 @@ from svc.engine.acoustic_model import MAX_PHONEMES, SAMPLE_RATE, SAMPLES_PER_FRA
 from svc.engine.int8 import quantize_matmuls
 from svc.engine.protocol import Array, Chunk, Samples, Utterance, warm_up
 from svc.engine.runtime import Device, Runtime
-from svc.engine.weights import load_packaged_model
+from svc.engine.weights import fingerprint_weights, load_packaged_model
 from svc.engine.windows import split_at_words
 from svc.memory import trim_malloc
 
@@ -29,13 +29,17 @@ class TurboEngine:
     name = "turbo"
     sample_rate = SAMPLE_RATE
     max_phonemes = MAX_PHONEMES
+    fingerprint = ""
 
     def __init__(self, read_weights: Callable[[], bytes], threads: int, device: Device = "cpu") -> None:
         self._read_weights = read_weights
         self._runtime = Runtime(threads, device)
 
     def load(self) -> None:
-        self._acoustic_model = AcousticModel(onnx.load_model_from_string(self._read_weights()), self._runtime)
+        weights = self._read_weights()
+        self.fingerprint = fingerprint_weights(weights) + HEAD_SHA256[:8]
+        self._acoustic_model = AcousticModel(onnx.load_model_from_string(weights), self._runtime)
+        del weights
         head = load_packaged_model(HEAD, HEAD_SHA256)
         if self._runtime.has_fast_int8:
             # The blocks are most of the work. The layers around them would lose more precision than time.

@@ -59,9 +59,13 @@ def load(model_dir: Path | None, hub: str, cache: Path) -> bytes:
         content = b"".join(part.read_bytes() for part in parts)
         return verify_sha256(content, INT8.sha256, f"{INT8.name} in {parts[0]} and {len(parts) - 1} further parts")
     path = cache / FP32.name
-    if not path.is_file():
-        download(FP32, hub, path)
-    return verify_sha256(path.read_bytes(), FP32.sha256, str(path))
+    if path.is_file():
+        try:
+            return verify_sha256(path.read_bytes(), FP32.sha256, str(path))
+        except EngineUnavailable as problem:  # a full disk, or a copy that broke off: it is only a cache
+            log.warning("%s; it is downloaded again", problem)
+    download(FP32, hub, path)
+    return path.read_bytes()
 
 
 def load_packaged_model(name: str, sha256: str) -> onnx.ModelProto:
@@ -78,37 +82,59 @@ def verify_sha256(content: bytes, sha256: str, source: str, remedy: str = "Insta
     return content
 
 
+def fingerprint_weights(content: bytes) -> str:
+    """Short, and another one for other weights."""
+    return hashlib.sha256(content).hexdigest()[:8]
+
+
 def download(file: PublishedFile, hub: str, target: Path) -> None:
-    """Downloads the file from the hub; an interrupted download is continued."""
+    """Downloads the file from the hub; an interrupted download is continued, or begun again if that cannot be."""
     url = f"{hub}/{file.hub_path}"
     partial = target.with_suffix(".partial")
     target.parent.mkdir(parents=True, exist_ok=True)
-    received = partial.stat().st_size if partial.exists() else 0
     log.info("downloading %s from %s", file.name, url)
-    total = 0
-    request = urllib.request.Request(url, headers={"Range": f"bytes={received}-"} if received else {})
+    continued = partial.exists()
     try:
-        with urllib.request.urlopen(request, timeout=30) as response:
-            continued = response.status == 206
-            total = int(response.headers.get("Content-Length", 0)) + (received if continued else 0)
-            with partial.open("ab" if continued else "wb") as out, _create_progress_bar() as progress:
-                task = progress.add_task(file.name, total=total or None, completed=received if continued else 0)
-                while block := response.read(_BLOCK_BYTES):
-                    out.write(block)
-                    progress.advance(task, len(block))
-    except urllib.error.HTTPError as error:
-        if error.code != 416:  # 416: nothing is left to download
-            raise _download_failed(file, url, error, target) from error
-    except OSError as error:
+        _fetch(file, url, partial)
+        if continued and not _is_intact(partial, file.sha256):
+            # What was there before is not the beginning of this file: continuing it cannot repair it.
+            partial.unlink()
+            _fetch(file, url, partial)
+    except OSError as error:  # also what urllib raises
         raise _download_failed(file, url, error, target) from error
-    if total and partial.stat().st_size < total:
-        raise _download_failed(file, url, ConnectionError("the connection ended early"), target)
     try:
         verify_sha256(partial.read_bytes(), file.sha256, str(partial))
     except EngineUnavailable:
-        partial.unlink()  # continuing a damaged file would not repair it
+        partial.unlink()
         raise
     partial.replace(target)
+
+
+def _fetch(file: PublishedFile, url: str, partial: Path) -> None:
+    """Appends what is missing of the file; raises `OSError` if the connection fails or ends early."""
+    received = partial.stat().st_size if partial.exists() else 0
+    request = urllib.request.Request(url, headers={"Range": f"bytes={received}-"} if received else {})
+    try:
+        response = urllib.request.urlopen(request, timeout=30)
+    except urllib.error.HTTPError as error:
+        if error.code == 416 and received:  # nothing is left to download, or the file is another one
+            return
+        raise
+    with response:
+        continued = response.status == 206
+        start = received if continued else 0
+        total = start + int(response.headers.get("Content-Length", 0))
+        with partial.open("ab" if continued else "wb") as out, _create_progress_bar() as progress:
+            task = progress.add_task(file.name, total=total or None, completed=start)
+            while block := response.read(_BLOCK_BYTES):
+                out.write(block)
+                progress.advance(task, len(block))
+    if partial.stat().st_size < total:
+        raise ConnectionError("the connection ended early")
+
+
+def _is_intact(path: Path, sha256: str) -> bool:
+    return hashlib.sha256(path.read_bytes()).hexdigest() == sha256
 
 
 def _find_package_part(package: str) -> Path | None:

@@ -43,7 +43,15 @@ class Pipeline:
         self._phonemizer = phonemizer
         self._watermark = watermark
         self.sample_rate = engine.sample_rate
-        self.engine_name = engine.name
+
+    @property
+    def engine_name(self) -> str:
+        return self._engine.name
+
+    @property
+    def engine_fingerprint(self) -> str:
+        """The engine's name and weights; known once they are loaded."""
+        return f"{self._engine.name}{self._engine.fingerprint}"
 
     def load(self) -> None:
         self._engine.load()

@@ -200,12 +200,43 @@ def test_a_connection_that_is_open_at_one_end_only_is_noticed(phonemizer: Phonem
 
 def test_too_many_sockets(phonemizer: Phonemizer) -> None:
     with running(phonemizer, max_sockets=1) as service, service.open("stream-input") as first:
-        eventually(lambda: service.sockets() == 1)
+        first.send({"text": "Hello."})
+        assert first.socket.ping().wait(timeout=120)
+        eventually(lambda: not any(session.is_silent for session in service.server._connections._connected))
         with pytest.raises(InvalidStatus) as refusal, service.open("multi-stream-input"):
             pass
         assert refusal.value.response.status_code == 429
-        first.send({"text": "Hello."}, {"text": ""})
+        first.send({"text": ""})
         assert join_characters(first.rest()) == "Hello."
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_silent_sockets_make_room(phonemizer: Phonemizer, kind: str) -> None:
+    """The one that was opened first goes; one that has spoken stays, whatever credential the silent ones invent."""
+    with running(phonemizer, max_sockets=3) as service, service.open(kind) as active:
+        active.send({"text": "Hello.", "context_id": "a"})
+        eventually(lambda: service.sockets() == 1)
+        eventually(lambda: not any(session.is_silent for session in service.server._connections._connected))
+        with service.open(kind, {"xi-api-key": "invented"}) as oldest, service.open(kind) as later:
+            eventually(lambda: service.sockets() == 3)
+            with service.open(kind) as caller:
+                assert oldest.rest() == []
+                assert (oldest.close_code, service.sockets()) == (1013, 3)
+                assert oldest.socket.close_reason
+                caller.send({"text": "Hi.", "context_id": "a", "flush": True}, {"text": "", "close_socket": True})
+                assert join_characters(caller.rest()).strip() == "Hi."
+            assert later.socket.ping().wait(timeout=120)
+            assert active.socket.ping().wait(timeout=120)
+
+
+def test_authenticated_sockets_are_not_closed_for_others(guarded: tuple[Running, Clock]) -> None:
+    service, _ = guarded
+    service.server._connections._limit = 1
+    with service.open("multi-stream-input", {"xi-api-key": "right"}) as first:
+        eventually(lambda: service.sockets() == 1)
+        with pytest.raises(InvalidStatus), service.open("multi-stream-input", {"xi-api-key": "right"}):
+            pass
+        assert first.socket.ping().wait(timeout=120)
 
 
 def test_a_page_from_elsewhere_may_not_use_an_open_server(service: Running) -> None:

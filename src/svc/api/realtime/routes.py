@@ -6,13 +6,13 @@ from fastapi import APIRouter, WebSocket
 
 from svc.api.authentication import read_handshake_credential
 from svc.api.errors import render_error
-from svc.api.middleware import AllowedOrigins
 from svc.api.realtime.connections import Connections
 from svc.api.realtime.protocols import MultiStreamInput, StreamInput
 from svc.api.realtime.session import Session, SessionDependencies, SocketClose, StreamParameters, close
 from svc.api.schemas import parse_number
 from svc.audio import formats
-from svc.errors import OriginNotAllowed, SvcError
+from svc.errors import SvcError
+from svc.lifecycle import Lifecycle
 from svc.text.language import Language
 from svc.voices.catalogue import Voice, VoiceCatalogue
 
@@ -20,32 +20,32 @@ _DEFAULT_INACTIVITY_TIMEOUT, _MAX_INACTIVITY_TIMEOUT = 20.0, 180.0  # seconds
 
 
 def router(
-    dependencies: SessionDependencies, connections: Connections, voices: VoiceCatalogue, origins: AllowedOrigins
+    dependencies: SessionDependencies, connections: Connections, voices: VoiceCatalogue, lifecycle: Lifecycle
 ) -> APIRouter:
     router = APIRouter(prefix="/v1/text-to-speech", tags=["realtime"])
 
-    def check(socket: WebSocket) -> None:
+    def check() -> None:
         """Refuses before the handshake, which costs least and keeps clients from retrying at once."""
         connections.require_capacity()
         dependencies.scheduler.require_ready()
-        if not origins.allow(socket.headers.get("origin")):
-            raise OriginNotAllowed
 
     async def serve(kind: type[Session], socket: WebSocket, voice_id: str) -> None:
         try:
-            check(socket)
+            check()
             principal = await kind.authenticate(dependencies.verifier, read_handshake_credential(socket))
         except SvcError as error:
             await socket.send_denial_response(render_error(error))
             return
         await socket.accept()
         try:
+            lifecycle.require_running()  # a shutdown may have begun during the handshake
             session = kind(socket, dependencies, _parse_parameters(voices.resolve(voice_id), socket.query_params))
+            with connections.register(session):
+                await session.run(principal)
         except SvcError as error:
             await close(socket, SocketClose.from_error(error))
             return
-        with connections.register(session):
-            await session.run(principal)
+        socket.state.principal = session.principal  # for the request log
 
     @router.websocket("/{voice_id}/stream-input")
     async def stream_input(socket: WebSocket, voice_id: str) -> None:

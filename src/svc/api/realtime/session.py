@@ -87,7 +87,10 @@ class Session(ABC):
         self._tasks = asyncio.TaskGroup()
         self._open: dict[Context, asyncio.Task[None]] = {}
         self._draining = False
-        self._principal: Principal | None = None  # known from the first message on
+        self.principal: Principal | None = None
+        """Who speaks; known before the first message is handled."""
+        self.is_silent = True
+        """Whether it has neither authenticated nor sent a valid message."""
 
     @staticmethod
     async def authenticate(verifier: Verifier, credential: str | None) -> Principal | None:
@@ -97,6 +100,8 @@ class Session(ABC):
     async def run(self, principal: Principal | None) -> None:
         """Runs from the handshake to the close; `principal` is None when the first message has to authenticate."""
         ending: SocketClose | None = None
+        if not self._dependencies.verifier.open:  # in an open service any credential is accepted and says nothing
+            self.is_silent = principal is None
         try:
             async with self._tasks:
                 self._tasks.create_task(self._read(principal))
@@ -116,6 +121,9 @@ class Session(ABC):
     def drain(self) -> None:
         """Ends the session at shutdown: what was flushed is spoken, the rest is dropped."""
         self._close_when_done(SocketClose(1012, "The server is restarting. All flushed text has been synthesized."))
+
+    def evict(self) -> None:
+        self._close_when_done(SocketClose(1013, "Closed for another socket, because this one had sent nothing yet."))
 
     @abstractmethod
     async def _handle(self, message: Message) -> None:
@@ -143,8 +151,9 @@ class Session(ABC):
                 )
             else:
                 await self._dependencies.verifier.recheck(principal)
-            self._principal = principal
+            self.principal = principal
             await self._handle(messages.parse(message))
+            self.is_silent = False
             timeout = self._parameters.inactivity_timeout
 
     async def _receive(self, idle_seconds: float) -> str | bytes:
@@ -168,11 +177,11 @@ class Session(ABC):
         if message.voice_settings:
             settings = message.voice_settings.apply_to(settings)
         request = SynthesisRequest("", parameters.voice, settings, parameters.language, parameters.seed)
-        assert self._principal is not None
+        assert self.principal is not None
         context = Context(
             request,
             StreamingSynthesis(dependencies.pipeline, request, parameters.output_format, message.schedule()),
-            EngineAccess(dependencies.scheduler, dependencies.admission, dependencies.metrics, self._principal),
+            EngineAccess(dependencies.scheduler, dependencies.admission, dependencies.metrics, self.principal),
             ServerMessages(context_id, parameters.sync_alignment),
             self._socket.send_text,
             dependencies.max_characters,

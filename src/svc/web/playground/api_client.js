@@ -17,10 +17,22 @@ export class ApiClient {
     return (await this.#fetchJson("v1/voices", { credential: await this.getCredential() })).voices;
   }
 
-  /** The voices with these ids, as far as they still exist. */
+  /** The voices with these ids, as far as they still exist. Tokens may ask for one at a time, not for a search. */
   async findVoices(ids) {
-    const query = new URLSearchParams([["page_size", ids.length], ...ids.map((id) => ["voice_ids", id])]);
-    return (await this.#fetchJson(`v2/voices?${query}`, { credential: await this.getCredential() })).voices;
+    const credential = await this.getCredential();
+    const voices = await Promise.all(ids.map((id) => this.#findVoice(id, credential)));
+    return voices.filter((voice) => voice !== null);
+  }
+
+  /** The voice with this id; null if it does not exist, when the server may answer with the default voice instead. */
+  async #findVoice(id, credential) {
+    try {
+      const voice = await this.#fetchJson(`v1/voices/${encodeURIComponent(id)}`, { credential });
+      return voice.voice_id === id ? voice : null;
+    } catch (error) {
+      if (error.status === "voice_not_found") return null;
+      throw error;
+    }
   }
 
   /** The voice that answers for unknown ids; null on a server with strict voices. */

@@ -98,7 +98,7 @@ function describeClone(voice) {
 }
 
 const POLL_MS = 3000;
-const MAX_POLLED = 20; // voices are refined one after the other, so the others have not begun
+const MAX_POLLED = 5; // voices are refined one after the other, so the others have not begun
 const MAX_BACKOFF = 20; // times POLL_MS, while the server does not answer
 
 /** Polls voices that are being refined while the page is visible; events are "progress" and "done", with the voice. */
