@@ -58,9 +58,10 @@ from svc.text.g2p import Phonemizer
 from svc.voices.built_in import load_built_in_voices
 from svc.voices.catalogue import VoiceCatalogue
 from svc.voices.custom_voices import CustomVoices
+from svc.voices.object_store import open_object_store
 from svc.voices.settings import VoiceSettingsStore
 from svc.voices.store import VoiceStore
-from svc.voices.sync import VoiceSync, open_object_store
+from svc.voices.sync import VoiceSync
 from svc.web.docs_site import DocsSite, find_docs_folder
 
 if TYPE_CHECKING:  # SQLAlchemy takes half a second to load, and only a keys table needs it
@@ -192,9 +193,9 @@ def create_app(
     refinement_worker = RefinementWorker(refinement_queue, trial, custom_voices)
     event_loop_monitor = EventLoopMonitor(metrics.event_loop_stall_seconds.observe)
     metrics.event_loop_stall_max_seconds.set_function(event_loop_monitor.longest)
-    metrics_api.ServiceState(
-        pipeline, scheduler, connections, custom_voices, voice_sync, supervisor.states
-    ).register(metrics.registry)
+    metrics_api.ServiceState(pipeline, scheduler, connections, custom_voices, voice_sync, supervisor.states).register(
+        metrics.registry
+    )
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -202,13 +203,14 @@ def create_app(
         scheduler.start()
         trial.open()
         async with (
-            supervisor.running("event loop", event_loop_monitor.run),
+            supervisor.running("event_loop", event_loop_monitor.run),
             telemetry.running(supervisor) if telemetry else nullcontext(),
             shared_limits.running(supervisor),
-            housekeeping.running(),
-            custom_voices.running(),
-            refinement_worker.running(),
-            voice_sync.running() if voice_sync else nullcontext(),
+            housekeeping.running(supervisor),
+            custom_voices.running(supervisor),
+            voice_settings.running(supervisor),
+            refinement_worker.running(supervisor),
+            voice_sync.running(supervisor) if voice_sync else nullcontext(),
         ):
             yield
         lifecycle.drain()
@@ -227,7 +229,7 @@ def create_app(
         # FastAPI's own spans hold paths and queries, and so credentials and the names of voices: see `svc.telemetry`.
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
-    app.include_router(health.router(scheduler, voice_sync, lifecycle))
+    app.include_router(health.router(scheduler, supervisor, voice_sync, lifecycle))
     app.include_router(metrics_api.router(metrics.registry))
     app.include_router(
         speech.router(pipeline, scheduler, admission, voices, voice_settings, metrics, settings.max_characters)

@@ -114,8 +114,11 @@ def test_refusals_are_counted_by_reason(phonemizer: Phonemizer) -> None:
             socket.send('{"text": " ", "xi_api_key": "wrong"}')
             with suppress(ConnectionClosed):
                 list(socket)
-        with _open_socket(client), pytest.raises(InvalidStatus, match="429"):
-            _open_socket(client)
+        with _open_socket(client) as socket:
+            socket.send('{"text": "Hello.", "xi_api_key": "a-secret-key", "flush": true}')
+            socket.recv()  # one that has spoken does not make room for others
+            with pytest.raises(InvalidStatus, match="429"):
+                _open_socket(client)
         samples = read_metrics(client, **KEY)
     refusals = {name: value for name, value in samples.items() if name.startswith("svc_refusals_total") and value}
     assert refusals == {
@@ -154,8 +157,8 @@ def test_state_of_the_service(client: httpx.Client) -> None:
     assert samples["svc_streams"] == 0
     assert [samples[f'svc_engine_state{{state="{state}"}}'] for state in ("loading", "ready", "failed")] == [0, 1, 0]
     assert any(name.startswith("svc_engine_info{") and 'name="fake"' in name for name in samples)
-    assert samples['svc_background_task_running{task="event loop"}'] == 1
-    assert samples['svc_background_task_failures_total{task="event loop"}'] == 0
+    assert samples['svc_background_task_running{task="event_loop"}'] == 1
+    assert samples['svc_background_task_failures_total{task="event_loop"}'] == 0
     assert any(name.startswith("svc_build_info{") and f'version="{__version__}"' in name for name in samples)
     assert samples["process_resident_memory_bytes"] > 0
     assert not any("mirror" in name for name in samples)
@@ -233,11 +236,13 @@ def test_what_cannot_be_read_is_left_out(
 
 
 def test_background_tasks_that_failed(phonemizer: Phonemizer, voices: VoiceCatalogue, tmp_path: Path) -> None:
-    states = {"mirror": TaskState(running=False, failures=3)}
+    states = {"mirror": TaskState("restarting", 0.0, 2, 3, "OSError", "no such file")}
     custom_voices = create_custom_voices(Settings(data_dir=tmp_path), voices)
     scheduler = Scheduler(lambda: None)
     registry = CollectorRegistry()
-    ServiceState(Pipeline(FakeEngine(), phonemizer), scheduler, Connections(1), custom_voices, None, lambda: states).register(registry)
+    ServiceState(
+        Pipeline(FakeEngine(), phonemizer), scheduler, Connections(1), custom_voices, None, lambda: states
+    ).register(registry)
     assert registry.get_sample_value("svc_background_task_running", {"task": "mirror"}) == 0
     assert registry.get_sample_value("svc_background_task_failures_total", {"task": "mirror"}) == 3
 

@@ -10,6 +10,7 @@ from svc.auth.keys import ANYONE, Kind, Scope, hash_credential
 from svc.auth.table import KeysTable
 from svc.auth.tokens import Tokens
 from svc.errors import KeysUnavailable
+from svc.tasks import Supervisor
 from tests.auth.clock import Clock
 
 
@@ -19,7 +20,7 @@ def test_expired_tokens_are_deleted(url: str, clock: Clock, monkeypatch: pytest.
 
     async def main() -> None:
         table = KeysTable(url)
-        async with Housekeeping(table, clock).running():
+        async with Housekeeping(table, clock).running(Supervisor()):
             created = [await table.create(clock(), kind=Kind.EPHEMERAL, scopes=[], expires_at=9) for _ in range(7)]
             async with asyncio.timeout(60):
                 for token, _ in created:
@@ -49,7 +50,7 @@ def test_uses_are_written_at_shutdown(url: str, clock: Clock) -> None:
         table = KeysTable(url)
         _, key = await table.create(clock(), name="Ann", scopes=[Scope.FULL])
         upkeep = Housekeeping(table, clock)
-        async with upkeep.running():
+        async with upkeep.running(Supervisor()):
             upkeep.note_use(key.id)
         assert [each.last_used_at for each in await table.list_keys()] == [int(clock())]
         await table.close()
@@ -59,7 +60,7 @@ def test_uses_are_written_at_shutdown(url: str, clock: Clock) -> None:
 
 def test_runs_without_a_table(clock: Clock) -> None:
     async def main() -> None:
-        async with Housekeeping(None, clock).running():
+        async with Housekeeping(None, clock).running(Supervisor()):
             pass
 
     asyncio.run(main())
@@ -68,7 +69,7 @@ def test_runs_without_a_table(clock: Clock) -> None:
 def test_service_starts_while_the_database_is_unavailable(clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
     async def main() -> None:
         table = KeysTable("postgresql://u:hidden@127.0.0.1:1/d")
-        async with Housekeeping(table, clock).running():
+        async with Housekeeping(table, clock).running(Supervisor()):
             with pytest.raises(KeysUnavailable):
                 await table.find("x")
 

@@ -25,6 +25,7 @@ from svc.synthesis.pipeline import Pipeline
 from svc.synthesis.playback import Playback
 from svc.synthesis.request import SynthesisRequest
 from svc.synthesis.scheduler import Scheduler
+from svc.tasks import Supervisor
 from svc.text.g2p import Phonemizer
 from svc.voices.built_in import load_built_in_voices
 from svc.voices.catalogue import VoiceCatalogue
@@ -127,7 +128,7 @@ def server(build: Build) -> Server:
 @asynccontextmanager
 async def running(server: Server) -> AsyncIterator[None]:
     server.scheduler.start()
-    async with server.worker.running():
+    async with server.worker.running(Supervisor()):
         yield
     await server.scheduler.close()
 

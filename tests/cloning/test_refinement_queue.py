@@ -1,5 +1,6 @@
 """The refinement queue on disk survives a crash, an edit and a damaged file."""
 
+import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -107,6 +108,7 @@ def test_a_file_of_an_older_release_counts_as_queued(
     folder.mkdir()
     content = f'{{"sound": "{voice.parameters_hash}", "search": {search}}}'.replace("'", '"')
     (folder / voice.voice_id).write_text(content)
+    queue.refresh()
     assert queue.progress(voice) == 0
     assert queue.waiting() == [voice.voice_id]
     assert queue.update(advance(queue, voice))
@@ -129,6 +131,7 @@ def test_a_damaged_file_is_no_refinement(content: bytes, queue: RefinementQueue,
     voice = make_voice()
     queue.add(voice)
     (folder / voice.voice_id).write_bytes(content)
+    queue.refresh()
     assert queue.find(voice.voice_id) is None
     assert queue.progress(voice) is None
     assert queue.waiting() == [voice.voice_id], "the worker removes it"
@@ -155,3 +158,39 @@ def test_a_file_that_was_not_finished_before_a_crash_is_ignored(queue: Refinemen
     folder.mkdir()
     (folder / f"{make_voice().voice_id}{atomic_files.TEMPORARY_SUFFIX}").write_bytes(b"")
     assert queue.waiting() == []
+
+
+def test_progress_reads_no_file(queue: RefinementQueue, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lists of voices show it for each clone, on the event loop."""
+    voices = [make_voice() for _ in range(3)]
+    queue.add(voices[0])
+
+    def fail(*_: object, **__: object) -> None:
+        raise AssertionError("a file is read")
+
+    for name in ("open", "stat", "iterdir"):
+        monkeypatch.setattr(Path, name, fail)
+    assert [queue.progress(voice) for voice in voices] == [0, None, None]
+
+
+def test_what_another_process_queues_is_seen(queue: RefinementQueue, folder: Path) -> None:
+    other, voice = RefinementQueue(folder), make_voice()
+    other.add(voice)
+    assert queue.waiting() == [voice.voice_id]
+    assert queue.progress(voice) == 0
+    assert queue.update(advance(queue, voice))
+    other.remove(voice.voice_id)
+    assert not queue.update(advance(queue, voice)), "cancelled by the other one"
+    assert queue.progress(voice) is None
+
+
+def test_a_cancellation_during_an_update_counts(queue: RefinementQueue, folder: Path) -> None:
+    voice, other = make_voice(), RefinementQueue(folder)
+    for _ in range(30):
+        queue.add(voice)
+        later = advance(queue, voice)
+        updating = threading.Thread(target=queue.update, args=(later,))
+        updating.start()
+        other.remove(voice.voice_id)
+        updating.join()
+        assert queue.waiting() == []

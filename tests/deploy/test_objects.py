@@ -14,7 +14,7 @@ import yaml  # type: ignore[import-untyped]
 from obstore.exceptions import BaseError
 
 from svc.settings import Settings
-from svc.voices.sync import open_object_store
+from svc.voices.object_store import open_object_store
 from tests.voices.s3_server import free_port
 
 ROOT = Path(__file__).parents[2]

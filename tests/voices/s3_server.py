@@ -1,4 +1,4 @@
-"""A real S3 server on the loopback interface (rclone's), and a proxy that injects failures."""
+"""Real S3 servers on the loopback interface (rclone's and moto's), and a proxy that injects failures."""
 
 import random
 import resource
@@ -8,7 +8,9 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import suppress
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Literal
@@ -17,6 +19,7 @@ import obstore
 from obstore.store import S3Store
 
 _RCLONE = Path(sys.executable).with_name("rclone")
+_MOTO = Path(sys.executable).with_name("moto_server")
 KEY_ID, SECRET = "an-access-key-of-the-tests", "a-secret-key-of-the-tests"
 BUCKET = "bucket"
 
@@ -105,6 +108,29 @@ def environment(port: int) -> dict[str, str]:
         "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}",
         "AWS_ALLOW_HTTP": "true",
     }
+
+
+@contextmanager
+def serve_conditional_s3() -> Iterator[int]:
+    """The port of an S3 server that compares before it replaces, which rclone's does not: moto's, in memory."""
+    port = free_port()
+    process = subprocess.Popen(
+        [_MOTO, "-H", "127.0.0.1", "-p", str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    try:
+        deadline = time.monotonic() + 120
+        while True:
+            with suppress(OSError):
+                bucket = urllib.request.Request(f"http://127.0.0.1:{port}/{BUCKET}", method="PUT")
+                urllib.request.urlopen(bucket, timeout=10).close()
+                break
+            assert process.poll() is None, "the S3 server stopped"
+            assert time.monotonic() < deadline, "the S3 server did not start"
+            time.sleep(0.05)
+        yield port
+    finally:
+        process.kill()
+        process.wait()
 
 
 class FailingProxy:

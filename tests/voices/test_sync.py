@@ -22,8 +22,9 @@ from svc.voices.built_in import load_built_in_voices
 from svc.voices.catalogue import VoiceCatalogue
 from svc.voices.custom_voice import CustomVoice, StoredReference
 from svc.voices.custom_voices import CustomVoices
+from svc.voices.object_store import StoredVoice, open_object_store
 from svc.voices.store import PendingUploads, VoiceStore
-from svc.voices.sync import VoiceSync, open_object_store
+from svc.voices.sync import VoiceSync
 from tests.audio.recordings import encode_recording
 from tests.cloning.fakes import load_fake_encoder
 from tests.voices.examples import make_voice
@@ -274,10 +275,10 @@ def test_voices_that_always_fail_do_not_hold_up_others(
     here.add(make_voice("Anna"))
     put = here.sync._put
 
-    async def put_or_fail(voice: CustomVoice, reference: bytes | None) -> None:
+    async def put_or_fail(voice: CustomVoice, reference: bytes | None, stored: StoredVoice | None) -> None:
         if voice.voice_id in stuck:
             raise OSError("too large")
-        await put(voice, reference)
+        await put(voice, reference, stored)
 
     monkeypatch.setattr(here.sync, "_put", put_or_fail)
     for _ in range(2):

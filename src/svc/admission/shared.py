@@ -80,7 +80,7 @@ class SharedLimits:
             return
         await self._renew()
         try:
-            async with supervisor.running("shared limits", self._keep_renewing):
+            async with supervisor.running("shared_limits", self._keep_renewing):
                 yield
         finally:
             for lease in [lease for streams in self._streams.values() for lease in streams.leases]:

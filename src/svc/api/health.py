@@ -1,5 +1,6 @@
 """`GET /health` and `GET /readyz`: whether the service is ready."""
 
+import time
 from typing import Any
 
 from fastapi import APIRouter, Response
@@ -7,10 +8,13 @@ from fastapi import APIRouter, Response
 from svc.errors import SvcError
 from svc.lifecycle import Lifecycle
 from svc.synthesis.scheduler import Scheduler
+from svc.tasks import Supervisor, TaskState
 from svc.voices.sync import VoiceSync
 
 
-def router(scheduler: Scheduler, voice_sync: VoiceSync | None, lifecycle: Lifecycle) -> APIRouter:
+def router(
+    scheduler: Scheduler, supervisor: Supervisor, voice_sync: VoiceSync | None, lifecycle: Lifecycle
+) -> APIRouter:
     router = APIRouter(tags=["operations"])
 
     def check_engine(response: Response) -> dict[str, Any]:
@@ -33,12 +37,23 @@ def router(scheduler: Scheduler, voice_sync: VoiceSync | None, lifecycle: Lifecy
     @router.head("/readyz", include_in_schema=False)
     @router.get("/readyz")
     async def ready(response: Response) -> dict[str, Any]:
-        """The same as `/health`, plus the lag of the custom voice mirror if one is configured."""
-        # A mirror that lags never makes the service unready: it speaks and clones without it.
+        """The same as `/health`, plus the state of the background tasks and the lag of the custom voice mirror."""
+        # Neither makes the service unready: it speaks and clones without them.
+        background = {name: describe_task(state) for name, state in supervisor.states().items()}
         lag = {"voice_mirror": describe_lag(voice_sync)} if voice_sync else {}
-        return {**check_engine(response), **lag}
+        return {**check_engine(response), "background": background, **lag}
 
     return router
+
+
+def describe_task(task: TaskState) -> dict[str, Any]:
+    """Without the message of the error, which may name what is behind the service: `/readyz` needs no key."""
+    return {
+        "state": task.state,
+        "state_seconds": round(max(time.time() - task.since, 0.0), 1),
+        "failures": task.failures,
+        "error": task.error_type,
+    }
 
 
 def describe_lag(voice_sync: VoiceSync) -> dict[str, float | None]:

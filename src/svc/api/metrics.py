@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping
-from typing import Protocol
 
 from fastapi import APIRouter, Request, Response
 from prometheus_client import CollectorRegistry
@@ -14,17 +13,11 @@ from svc.api.realtime.connections import Connections
 from svc.errors import ModelLoading, SvcError
 from svc.synthesis.pipeline import Pipeline
 from svc.synthesis.scheduler import Scheduler
+from svc.tasks import TaskState
 from svc.voices.custom_voices import CustomVoices
 from svc.voices.sync import VoiceSync
 
 _ENGINE_STATES = ("loading", "ready", "failed")
-
-
-class TaskState(Protocol):
-    """How a background task is doing."""
-
-    running: bool
-    failures: int
 
 
 class ServiceState:
@@ -83,8 +76,8 @@ class ServiceState:
             "svc_background_task_failures", "Failures of a background task.", labels=["task"]
         )
         for name, state in self._task_states().items():
-            running.add_metric([name], state.running)
-            failures.add_metric([name], state.failures)
+            running.add_metric([name], state.state == "running")
+            failures.add_metric([name], state.failures_total)
         yield running
         yield failures
 

@@ -128,8 +128,7 @@ def router(voices: VoiceCatalogue, settings: VoiceSettingsStore, refinement_queu
     async def edit_voice_settings(voice_id: str, body: VoiceSettingsBody) -> Done:
         """Changes the settings of one voice. Missing fields stay as they are."""
         voice = voices.find(voice_id)
-        changed = body.apply_to(settings.get(voice.voice_id)).clamp()
-        await asyncio.to_thread(settings.set, voice.voice_id, changed)
+        await asyncio.to_thread(settings.edit, voice.voice_id, lambda known: body.apply_to(known).clamp())
         return Done()
 
     return router

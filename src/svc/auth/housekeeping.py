@@ -1,13 +1,12 @@
 """Background maintenance of the keys table: recording when keys were last used, and deleting expired tokens."""
 
-import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from svc import tasks
 from svc.errors import KeysUnavailable
+from svc.tasks import Supervisor
 
 if TYPE_CHECKING:  # SQLAlchemy is slow to import: it is imported only for a table
     from svc.auth.table import KeysTable
@@ -29,7 +28,7 @@ class Housekeeping:
         self._uses[key_id] = self._clock()
 
     @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
+    async def running(self, supervisor: Supervisor) -> AsyncIterator[None]:
         """Opens the table, tidies it once a minute, and closes it."""
         if self._table is None:
             yield
@@ -39,19 +38,19 @@ class Housekeeping:
         except KeysUnavailable as error:  # every request tries again
             log.error("the keys table is unavailable: %s", error.reason)
         try:
-            async with tasks.run_in_background(self._run()):
+            async with supervisor.repeating("key_housekeeping", self.tidy, _INTERVAL, expected=(KeysUnavailable,)):
                 yield
         finally:
-            await self.tidy()
-            await self._table.close()
-
-    async def _run(self) -> None:
-        while True:
-            await asyncio.sleep(_INTERVAL)
-            await self.tidy()
+            try:
+                await self.tidy()
+            except KeysUnavailable as error:
+                if self._uses:
+                    log.warning("the last uses of keys are not recorded: %s", error.reason)
+            finally:
+                await self._table.close()
 
     async def tidy(self) -> None:
-        """Writes the noted uses and deletes expired tokens; tries again later if the database is unavailable."""
+        """Writes the noted uses and deletes expired tokens. If that fails, the uses are written the next time."""
         if self._table is None:
             return
         uses, self._uses = self._uses, {}
@@ -59,5 +58,6 @@ class Housekeeping:
             await self._table.note_uses(uses)
             while await self._table.delete_expired_tokens(self._clock(), _BATCH) == _BATCH:
                 pass
-        except KeysUnavailable:
+        except BaseException:  # also when it is cancelled, at shutdown
             self._uses = {**uses, **self._uses}
+            raise

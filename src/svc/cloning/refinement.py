@@ -8,17 +8,19 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import Sequence
-from contextlib import AbstractAsyncContextManager, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from threading import Lock
 from typing import Self
 
-from svc import atomic_files, tasks
+from svc import atomic_files
 from svc.audio import decode
 from svc.cloning.speaker_encoder import SpeakerEmbedding
 from svc.cloning.trial import TrialSynthesis
 from svc.errors import NoReference, StorageUnavailable, SvcError, VoiceNotFound
+from svc.tasks import Supervisor
 from svc.text.language import Language
 from svc.voices.built_in import PREVIEW_TEXTS
 from svc.voices.custom_voice import ID, CustomVoice, DamagedVoice, Report
@@ -73,7 +75,7 @@ class Refinement:
 
 
 class RefinementQueue:
-    """The voices to refine: one small file each, which survives a restart.
+    """The voices to refine: one small file each, which survives a restart. What they say is kept in memory.
 
     The queue belongs to one server, or to several that share the folder. It is not synced to the object store: the
     server that got the request does the work.
@@ -81,62 +83,110 @@ class RefinementQueue:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._known: dict[str, _Queued] = {}
+        self._refreshing = Lock()
+        with suppress(OSError):  # the worker tries again, and tells
+            self.refresh()
 
     @property
-    def lock_file(self) -> Path:
+    def worker_lock(self) -> Path:
         """Held by the server that refines."""
         return self._folder / ".lock"
+
+    def refresh(self) -> None:
+        """Reads the files that changed: other processes queue voices, too."""
+        with self._refreshing:  # of two at once, the one that saw less might come last
+            found = {}
+            with suppress(FileNotFoundError):  # nothing was queued yet
+                for file in self._folder.iterdir():
+                    if ID.fullmatch(file.name):
+                        with suppress(FileNotFoundError):  # removed at this moment
+                            found[file.name] = _read_queued(file, self._known.get(file.name))
+            self._known = found
+
+    def progress(self, voice: CustomVoice) -> float | None:
+        """From 0 to 1, or None if the voice is not queued. Reads no file: lists of voices show it for each of them."""
+        known = self.find(voice.voice_id)
+        return known.progress if known and known.parameters_hash == voice.parameters_hash else None
+
+    def find(self, voice_id: str) -> Refinement | None:
+        """None also if the file is damaged."""
+        known = self._known.get(voice_id)
+        return known.refinement if known else None
+
+    def waiting(self) -> list[str]:
+        """The ids of the queued voices: those that were begun first, then those that have waited longest."""
+        self.refresh()
+        return sorted(self._known, key=lambda voice_id: self._known[voice_id].order)
 
     def add(self, voice: CustomVoice) -> None:
         """Queues a voice; one that is being refined already continues."""
         if voice.reference is None:
             raise NoReference
-        known = self.find(voice.voice_id)
-        if known is None or known.parameters_hash != voice.parameters_hash:
-            self._write(Refinement(voice.voice_id, voice.parameters_hash))
+        with self._locked():
+            known = self.find(voice.voice_id)
+            if known is None or known.parameters_hash != voice.parameters_hash:
+                self._write(Refinement(voice.voice_id, voice.parameters_hash))
 
     def update(self, refinement: Refinement) -> bool:
         """Stores the progress; false if the refinement was removed or replaced in the meantime."""
-        known = self.find(refinement.voice_id)
-        if known is None or known.parameters_hash != refinement.parameters_hash:
-            return False
-        self._write(refinement)
-        return True
+        with self._locked():
+            known = self.find(refinement.voice_id)
+            if known is None or known.parameters_hash != refinement.parameters_hash:
+                return False
+            self._write(refinement)
+            return True
 
     def remove(self, voice_id: str, parameters_hash: str | None = None) -> None:
         """Removes the refinement of a voice, if there is one; with a hash, only if it is for these parameters."""
-        known = self.find(voice_id)
-        if parameters_hash is None or known is None or known.parameters_hash == parameters_hash:
-            (self._folder / voice_id).unlink(missing_ok=True)
-
-    def find(self, voice_id: str) -> Refinement | None:
-        """None also if the file is damaged."""
-        try:
-            return Refinement.from_bytes(voice_id, (self._folder / voice_id).read_bytes())
-        except (OSError, ValueError):
-            return None
-
-    def progress(self, voice: CustomVoice) -> float | None:
-        """From 0 to 1, or None if the voice is not queued."""
-        known = self.find(voice.voice_id)
-        return known.progress if known and known.parameters_hash == voice.parameters_hash else None
-
-    def waiting(self) -> list[str]:
-        """The ids of the queued voices: those that were begun first, then those that have waited longest."""
-        found = []
-        for file in self._folder.glob("custom-*"):
-            with suppress(OSError):  # removed at this moment
-                if ID.fullmatch(file.name):
-                    known = self.find(file.name)
-                    found.append((-known.steps_done if known else 0, file.stat().st_mtime, file.name))
-        return [voice_id for *_, voice_id in sorted(found)]
+        if not self._folder.exists():
+            return
+        with self._locked():
+            known = self.find(voice_id)
+            if parameters_hash is None or known is None or known.parameters_hash == parameters_hash:
+                (self._folder / voice_id).unlink(missing_ok=True)
+                self.refresh()
 
     def _write(self, refinement: Refinement) -> None:
+        atomic_files.write(self._folder / refinement.voice_id, refinement.to_bytes())
+        self.refresh()
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """One change at a time, and each of what is on disk: an update must not bring back what was removed."""
         try:
             self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            atomic_files.write(self._folder / refinement.voice_id, refinement.to_bytes())
+            with atomic_files.hold_lock(self._folder / ".changes"):
+                self.refresh()
+                yield
         except OSError as error:
             raise StorageUnavailable(str(error)) from error
+
+
+@dataclass(frozen=True, slots=True)
+class _Queued:
+    """A file of the queue."""
+
+    signature: tuple[int, int]
+    """Changes with the content."""
+    refinement: Refinement | None
+    """None if the file is damaged."""
+
+    @property
+    def order(self) -> tuple[int, int]:
+        return -self.refinement.steps_done if self.refinement else 0, self.signature[0]
+
+
+def _read_queued(file: Path, known: _Queued | None) -> _Queued:
+    state = file.stat()
+    signature = state.st_mtime_ns, state.st_ino
+    if known and known.signature == signature:
+        return known
+    try:
+        refinement = Refinement.from_bytes(file.name, file.read_bytes())
+    except ValueError:
+        refinement = None
+    return _Queued(signature, refinement)
 
 
 class _Obsolete(Exception):
@@ -151,17 +201,13 @@ class RefinementWorker:
         self._trial = trial
         self._custom_voices = custom_voices
 
-    def running(self) -> AbstractAsyncContextManager[None]:
-        return tasks.run_in_background(self._poll())
+    def running(self, supervisor: Supervisor) -> AbstractAsyncContextManager[None]:
+        return supervisor.running("refinement", self._poll, expected=(OSError, StorageUnavailable))
 
     async def _poll(self) -> None:
         pause = _POLL_SECONDS
         while True:
-            try:
-                done = await self._refine_all()
-            except OSError as error:
-                log.warning("the refinement queue cannot be read: %s", error)
-                done = False
+            done = await self._refine_all()
             pause = _POLL_SECONDS if done else min(2 * pause, _LONGEST_PAUSE)
             await asyncio.sleep(pause)
 
@@ -170,12 +216,12 @@ class RefinementWorker:
         waiting = await asyncio.to_thread(self._queue.waiting)
         if not waiting:
             return True
-        with atomic_files.try_lock(self._queue.lock_file) as claimed:
+        with atomic_files.try_lock(self._queue.worker_lock) as claimed:
             return not claimed or all([await self._try_to_refine(voice_id) for voice_id in waiting])
 
     async def _try_to_refine(self, voice_id: str) -> bool:
         """Refines a voice and removes it from the queue; false if it has to be tried again."""
-        refinement = await asyncio.to_thread(self._queue.find, voice_id)
+        refinement = self._queue.find(voice_id)
         try:
             self._trial.require_ready()
             if refinement:  # None: its file is damaged

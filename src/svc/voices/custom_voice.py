@@ -121,23 +121,33 @@ class CustomVoice:
     """When the last change was made: decides between two that were made at once on different servers."""
     preview_token: str = field(default_factory=lambda: secrets.token_urlsafe(16))
     """Whoever has it may hear the preview."""
+    parameters_hash: str = field(init=False)
+    """Changes when the parameters do, and not with the name or the labels."""
+
+    def __post_init__(self) -> None:
+        # Here and not when it is asked for: that is on the event loop, for every voice of a list.
+        content = json.dumps(self.parameters.to_json(), sort_keys=True).encode()
+        object.__setattr__(self, "parameters_hash", hashlib.sha256(content).hexdigest())
 
     @property
-    def parameters_hash(self) -> str:
-        """Changes when the parameters do, and not with the name or the labels."""
-        return hashlib.sha256(json.dumps(self.parameters.to_json(), sort_keys=True).encode()).hexdigest()
+    def version(self) -> tuple[int, float, str]:
+        """Orders the versions of one voice the same way on every server: the highest is the latest.
 
-    @property
-    def version(self) -> tuple[int, float]:
-        """Orders the versions of one voice the same way on every server: the highest is the latest."""
-        return self.revision, self.changed_at
+        The version with more changes, then the one that was changed later. The checksum decides between two that were
+        changed in the same microsecond.
+        """
+        return self.revision, self.changed_at, _checksum(self._to_fields())
 
     def revise(self, **changes: Any) -> Self:
         """The next version, with these fields changed."""
         return replace(self, **changes, revision=self.revision + 1, changed_at=time.time())
 
     def to_bytes(self) -> bytes:
-        fields = {
+        fields = self._to_fields()
+        return json.dumps({"format": _FORMAT, "sha256": _checksum(fields), "voice": fields}, indent=1).encode()
+
+    def _to_fields(self) -> dict[str, Any]:
+        return {
             "voice_id": self.voice_id,
             "name": self.name,
             "description": self.description,
@@ -153,7 +163,6 @@ class CustomVoice:
             "report": asdict(self.report),
             "parameters": self.parameters.to_json(),
         }
-        return json.dumps({"format": _FORMAT, "sha256": _checksum(fields), "voice": fields}, indent=1).encode()
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Self:

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, suppress
 from threading import Lock
 
-from svc import tasks
 from svc.errors import StorageUnavailable, VoiceNotFound
+from svc.tasks import Supervisor
 from svc.voices.catalogue import VoiceCatalogue
 from svc.voices.custom_voice import CustomVoice, DamagedVoice
 from svc.voices.store import VoiceStore
@@ -35,15 +35,16 @@ class CustomVoices:
             self.store.tidy()
         self.refresh()
 
-    def running(self) -> AbstractAsyncContextManager[None]:
-        """Polls for changes by other processes: the command line, or a server that shares the folder."""
-        return tasks.run_in_background(self._poll())
+    def running(self, supervisor: Supervisor) -> AbstractAsyncContextManager[None]:
+        """Polls for changes by other processes: the command line, or a server that shares the folder.
 
-    async def _poll(self) -> None:
-        while True:
-            await asyncio.sleep(_POLL_SECONDS)
-            with suppress(OSError):  # while the disk does not answer, the loaded voices stay available
-                await asyncio.to_thread(self.refresh)
+        While the disk does not answer, the loaded voices stay available.
+        """
+
+        async def refresh() -> None:
+            await asyncio.to_thread(self.refresh)
+
+        return supervisor.repeating("voice_refresh", refresh, _POLL_SECONDS, expected=(OSError,))
 
     def add(self, voice: CustomVoice, reference: bytes | None, limit: int) -> None:
         self.store.add(voice, reference, limit=limit)

@@ -1,20 +1,31 @@
 """`voice_settings`: what each slider changes in the synthesis, and the settings stored for voices."""
 
+import asyncio
 import json
+import logging
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import AbstractAsyncContextManager, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from threading import Lock
+from typing import Any
 
 import numpy as np
 
 from svc import atomic_files
 from svc.audio.equalizer import FLAT, SpectralEnvelope
 from svc.engine.protocol import NO_LAYER_OFFSETS, NO_VOCODER_EMBEDDING, Delivery, StyleTable
+from svc.errors import StorageUnavailable
+from svc.tasks import Supervisor, describe_error
 from svc.text.language import Language
 from svc.voices.catalogue import Voice
 from svc.voices.parameters import STYLE, Vector
 
+log = logging.getLogger(__name__)
+
 SLOWEST, FASTEST = 0.5, 2.0
+_POLL_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,30 +96,129 @@ def _clamp_slider(value: float) -> float:
 
 
 class VoiceSettingsStore:
-    """The settings of each voice, in one file that is written atomically; voices without any have the defaults."""
+    """The settings of each voice, in one file that is written atomically; voices without any have the defaults.
+
+    Safe to use from several threads and processes. What this release does not know in the file is kept there.
+    """
 
     def __init__(self, folder: Path) -> None:
+        self._folder = folder
         self._file = folder / "voice-settings.json"
+        self._signature: tuple[int, int] | None = None
+        self._settings: dict[str, VoiceSettings] = {}
         self._lock = Lock()
-        stored = json.loads(self._file.read_text()) if self._file.exists() else {}
-        self._settings = {voice_id: VoiceSettings(**fields) for voice_id, fields in stored.items()}
+        try:
+            self.refresh()
+        except (OSError, StorageUnavailable) as error:
+            log.error("the settings of voices cannot be read, which have the defaults now: %s", describe_error(error))
 
     def get(self, voice_id: str) -> VoiceSettings:
         return self._settings.get(voice_id, VoiceSettings())
 
-    def set(self, voice_id: str, settings: VoiceSettings) -> None:
+    def running(self, supervisor: Supervisor) -> AbstractAsyncContextManager[None]:
+        """Polls for changes by other servers that share the folder."""
+
+        async def refresh() -> None:
+            await asyncio.to_thread(self.refresh)
+
+        return supervisor.repeating("voice_settings", refresh, _POLL_SECONDS, expected=(OSError, StorageUnavailable))
+
+    def refresh(self) -> None:
+        """Reads the file if it changed. A damaged one is set aside."""
         with self._lock:
-            self._replace({**self._settings, voice_id: settings})
+            if (signature := self._sign()) == self._signature:
+                return
+            try:
+                self._adopt(_parse(self._file.read_bytes()) if signature else {}, signature)
+                return
+            except FileNotFoundError:  # set aside by another process at this moment: the next refresh sees it
+                return
+            except ValueError:
+                pass
+        with self._locked():  # reads it again: it may have been replaced by an intact one
+            pass
+
+    def edit(self, voice_id: str, change: Callable[[VoiceSettings], VoiceSettings]) -> VoiceSettings:
+        """Replaces the settings of a voice by what `change` makes of them, one edit at a time."""
+        with self._locked() as stored:
+            settings = change(_parse_settings(stored.get(voice_id)))
+            known = stored.get(voice_id)
+            kept = known if isinstance(known, dict) else {}
+            self._write({**stored, voice_id: {**kept, **asdict(settings)}})
+            return settings
 
     def forget(self, voice_id: str) -> None:
-        """Deletes the settings of a removed voice."""
-        with self._lock:
-            if voice_id in self._settings:
-                self._replace({known: each for known, each in self._settings.items() if known != voice_id})
+        """Deletes the settings of a removed voice. If that fails they stay, and nothing uses them."""
+        if voice_id not in self._settings:
+            return
+        with suppress(StorageUnavailable), self._locked() as stored:
+            self._write({known: each for known, each in stored.items() if known != voice_id})
 
-    def _replace(self, settings: dict[str, VoiceSettings]) -> None:
+    def _write(self, stored: dict[str, Any]) -> None:
         """Writes the file first: if that fails, the settings in memory stay as they were."""
-        self._file.parent.mkdir(parents=True, exist_ok=True)
-        content = {voice_id: asdict(each) for voice_id, each in settings.items()}
-        atomic_files.write(self._file, json.dumps(content, indent=2).encode())
-        self._settings = settings
+        atomic_files.write(self._file, json.dumps(stored, indent=2).encode())
+        self._adopt(stored, self._sign())
+
+    def _adopt(self, stored: dict[str, Any], signature: tuple[int, int] | None) -> None:
+        self._settings = {voice_id: _parse_settings(fields) for voice_id, fields in stored.items()}
+        self._signature = signature
+
+    def _sign(self) -> tuple[int, int] | None:
+        """Changes with the file; None without one."""
+        try:
+            state = self._file.stat()
+        except FileNotFoundError:
+            return None
+        return state.st_mtime_ns, state.st_ino
+
+    @contextmanager
+    def _locked(self) -> Iterator[dict[str, Any]]:
+        """One change at a time; yields what the file says."""
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            with self._lock, atomic_files.hold_lock(self._folder / ".voice-settings.lock"):
+                yield self._read()
+        except OSError as error:
+            log.error("the settings of voices cannot be stored in %s: %s", self._folder, error)
+            raise StorageUnavailable(str(error)) from error
+
+    def _read(self) -> dict[str, Any]:
+        signature = self._sign()
+        if signature is None:
+            stored = {}
+        else:
+            try:
+                stored = _parse(self._file.read_bytes())
+            except ValueError as problem:
+                aside = self._file.with_name(f"voice-settings.damaged-{secrets.token_hex(4)}.json")
+                self._file.rename(aside)
+                atomic_files.sync(self._folder)
+                log.error("the settings of voices are damaged and kept as %s: %s", aside, problem)
+                stored, signature = {}, None
+        self._adopt(stored, signature)
+        return stored
+
+
+def _parse(content: bytes) -> dict[str, Any]:
+    """Raises `ValueError` on anything but a JSON object."""
+    try:
+        stored = json.loads(content)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+    if not isinstance(stored, dict):
+        raise ValueError("it is no JSON object")
+    return stored
+
+
+def _parse_settings(fields: Any) -> VoiceSettings:
+    """A field of a wrong type counts as not given, and one of another release is ignored."""
+    given = fields if isinstance(fields, dict) else {}
+    defaults = asdict(VoiceSettings())
+    known = {name: given[name] for name in defaults if name in given and _is_like(given[name], defaults[name])}
+    return VoiceSettings(**known).clamp()
+
+
+def _is_like(value: Any, default: bool | float) -> bool:
+    if isinstance(default, bool) or isinstance(value, bool):
+        return isinstance(value, bool) and isinstance(default, bool)
+    return isinstance(value, int | float) and abs(value) < 1e9  # NaN fails the comparison, too

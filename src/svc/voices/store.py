@@ -14,7 +14,7 @@ import secrets
 import shutil
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,7 +39,8 @@ class PendingUpload:
 class PendingUploads:
     """The voices whose latest change the object store does not have yet: one small file each, which survives a crash.
 
-    It records which voices changed, not how: what is uploaded is the state that the store has at that time.
+    It records which voices changed, not how: what is uploaded is the state that the store has at that time. Records
+    are written and deleted under the lock of the store: of two at once, one would be lost.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -49,17 +50,24 @@ class PendingUploads:
         self._folder.mkdir(parents=True, exist_ok=True)
         atomic_files.write(self._folder / voice_id, secrets.token_bytes(8))
 
+    def contains(self, voice_id: str) -> bool:
+        return (self._folder / voice_id).exists()
+
     def read_all(self) -> list[PendingUpload]:
         """Oldest first."""
-        files = [file for file in self._folder.glob("custom-*") if ID.fullmatch(file.name)]
-        uploads = [PendingUpload(file.name, file.read_bytes(), file.stat().st_mtime) for file in files]
+        uploads = []
+        for file in self._folder.glob("custom-*"):
+            with suppress(FileNotFoundError):  # completed at this moment
+                if ID.fullmatch(file.name):
+                    uploads.append(PendingUpload(file.name, file.read_bytes(), file.stat().st_mtime))
         return sorted(uploads, key=lambda upload: upload.since)
 
     def complete(self, upload: PendingUpload) -> None:
         """Deletes the record, unless the voice has changed again since."""
         file = self._folder / upload.voice_id
-        if file.exists() and file.read_bytes() == upload.stamp:
-            atomic_files.remove(file)
+        with suppress(FileNotFoundError):
+            if file.read_bytes() == upload.stamp:
+                atomic_files.remove(file)
 
 
 class VoiceStore:
@@ -130,6 +138,17 @@ class VoiceStore:
             raise DamagedVoice("its reference does not match its checksum")
         return content
 
+    def read_whole(self, voice_id: str) -> tuple[CustomVoice, bytes | None]:
+        """A voice and its reference, of the same version even if it is being changed."""
+        voice = self.read(voice_id)
+        while True:
+            try:
+                return voice, self.read_reference(voice)
+            except DamagedVoice:
+                before, voice = voice, self.read(voice_id)
+                if voice.reference == before.reference:
+                    raise
+
     def is_removed(self, voice_id: str) -> bool:
         """Whether a voice with this id was removed. Ids are not used again."""
         return (self._removed / voice_id).exists()
@@ -162,6 +181,17 @@ class VoiceStore:
                 known = None
             if known is None or known.version < voice.version:
                 self._write(voice, reference, upload=False)
+
+    def queue_upload(self, voice_id: str) -> None:
+        """Records that the object store needs the present state of a voice, unless that is recorded already."""
+        with self._locked(changes=False):
+            if self.pending_uploads is not None and not self.pending_uploads.contains(voice_id):
+                self.pending_uploads.add(voice_id)
+
+    def complete_upload(self, upload: PendingUpload) -> None:
+        with self._locked(changes=False):
+            if self.pending_uploads is not None:
+                self.pending_uploads.complete(upload)
 
     def remove(self, voice_id: str) -> None:
         """Removes a voice for good, also a damaged one."""
@@ -198,7 +228,8 @@ class VoiceStore:
             if is_new:
                 shutil.rmtree(folder, ignore_errors=True)
             raise
-        self._delete_leftovers(folder, voice)
+        with suppress(OSError):  # the change is made: what cannot be deleted now, `tidy` deletes
+            self._delete_leftovers(folder, voice)
 
     def _delete_leftovers(self, folder: Path, voice: CustomVoice | None = None) -> None:
         """Deletes the files of an interrupted change, and the reference before the present one."""
@@ -222,16 +253,17 @@ class VoiceStore:
         return sorted(each for each in self._folder.iterdir() if ID.fullmatch(each.name) and each.is_dir())
 
     @contextmanager
-    def _locked(self) -> Iterator[None]:
-        """One writer at a time."""
+    def _locked(self, *, changes: bool = True) -> Iterator[None]:
+        """One writer at a time; `changes` tells whether a voice may be changed."""
         try:
             for folder in (self._folder, self._removed):
                 folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             with atomic_files.hold_lock(self._lock):
                 try:
                     yield
-                finally:  # explicit nanoseconds: the file system's own clock may be coarser than two changes
-                    os.utime(self._lock, ns=(time.time_ns(), time.time_ns()))
+                finally:
+                    if changes:  # explicit nanoseconds: the file system's own clock may be coarser than two changes
+                        os.utime(self._lock, ns=(time.time_ns(), time.time_ns()))
         except OSError as error:
             log.error("voices cannot be stored in %s: %s", self._folder, error)
             raise StorageUnavailable(str(error)) from error
