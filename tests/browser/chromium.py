@@ -10,6 +10,8 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests import debian
+
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 _FOLDER = Path(sys.prefix) / "chromium"
 _UNPACKED = _FOLDER / "root"
@@ -62,31 +64,11 @@ def environment() -> dict[str, str | float | bool]:
 
 
 def fetch() -> None:
-    """Unpacks Chromium and its libraries without installing them; apt verifies the packages as usual."""
-    if shutil.which("apt-get") is None or shutil.which("dpkg-deb") is None:
+    """Unpacks Chromium, its libraries and a font without installing them."""
+    if not debian.can_unpack():
         raise NoChromium(_HELP)
-    shutil.rmtree(_FOLDER, ignore_errors=True)
-    packages = _FOLDER / "packages"
-    packages.mkdir(parents=True)
-    apt = ["apt-get", "-qq", "-o", "Debug::NoLocking=1"]
-    try:
-        packages_needed = _list_packages(apt)
-    except subprocess.CalledProcessError:  # no package lists, or outdated ones: they are fetched into this folder
-        apt += ["-o", f"Dir::State::lists={_FOLDER / 'lists'}", "-o", f"Dir::Cache={_FOLDER / 'cache'}"]
-        (_FOLDER / "lists/partial").mkdir(parents=True)
-        _run([*apt, "update"])
-        packages_needed = _list_packages(apt)
-    _run([*apt, "download", *packages_needed], packages)
-    for package in packages.iterdir():
-        _run(["dpkg-deb", "-x", str(package), str(_UNPACKED)])
-    shutil.rmtree(packages)
+    debian.unpack(_FOLDER, "chromium", "fonts-dejavu-core")
     _COMPLETE.touch()
-
-
-def _list_packages(apt: list[str]) -> list[str]:
-    """Chromium, and those of its dependencies that are not installed."""
-    plan = _run([*apt, "--simulate", "--no-install-recommends", "install", "chromium", "fonts-dejavu-core"])
-    return [line.split()[1] for line in plan.splitlines() if line.startswith("Inst ")]
 
 
 def _use_unpacked() -> Chromium:
@@ -97,10 +79,6 @@ def _use_unpacked() -> Chromium:
         _UNPACKED / "usr/lib/chromium/chromium",
         {"LD_LIBRARY_PATH": ":".join(libraries), "FONTCONFIG_FILE": str(fonts)},
     )
-
-
-def _run(command: list[str], folder: Path | None = None) -> str:
-    return subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True, timeout=600).stdout
 
 
 def main() -> None:

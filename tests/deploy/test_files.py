@@ -30,7 +30,7 @@ def _succeeds(*command: str | Path, **more: Any) -> str:
     return str(done.stdout)
 
 
-def _fits(document: Path, schema: str) -> None:
+def check_against_schema(document: Path, schema: str) -> None:
     """The schemas are those that the package check-jsonschema carries, for checks without a network."""
     text = (files("check_jsonschema.builtin_schemas.vendor") / f"{schema}.json").read_text("utf-8")
     problems = [
@@ -74,7 +74,7 @@ def test_image_is_built_from_what_docker_gets_to_see() -> None:
 
 
 def test_compose_file_fits_its_schema() -> None:
-    _fits(COMPOSE, "compose-spec")
+    check_against_schema(COMPOSE, "compose-spec")
 
 
 def test_compose_variables_are_those_of_the_example() -> None:
@@ -134,7 +134,7 @@ def test_hooks_are_the_gate() -> None:
 
 
 def test_workflow_runs_the_make_targets() -> None:
-    _fits(WORKFLOW, "github-workflows")
+    check_against_schema(WORKFLOW, "github-workflows")
     jobs = yaml.safe_load(WORKFLOW.read_text())["jobs"]
     assert [step["run"] for job in jobs.values() for step in job["steps"] if "run" in step] == [
         "make check",
@@ -144,7 +144,7 @@ def test_workflow_runs_the_make_targets() -> None:
 
 @pytest.mark.parametrize("template", TEMPLATES, ids=lambda path: path.name)
 def test_issue_templates_fit_their_schema(template: Path) -> None:
-    _fits(template, "github-issue-config" if template.name == "config.yml" else "github-issue-forms")
+    check_against_schema(template, "github-issue-config" if template.name == "config.yml" else "github-issue-forms")
 
 
 def test_changelog_knows_this_version() -> None:

@@ -35,11 +35,18 @@ def docker(command: str, *arguments: str) -> None:
 
 
 def _compose(command: str, *arguments: str) -> None:
-    _there("compose.yaml")
-    services = re.findall(r"^  (\w+):$", Path("compose.yaml").read_text().split("\nservices:\n")[1], re.MULTILINE)
+    file = "compose.yaml"
+    if command == "--file":
+        file, command, *rest = arguments
+        arguments = tuple(rest)
+    _there(file)
+    text = Path(file).read_text()
+    services = re.findall(r"^  (\w+):$", text.split("\nservices:\n")[1], re.MULTILINE)
     if command == "up":
-        empty = re.findall(r"^(\w+)=$", Path(".env").read_text(), re.MULTILINE)
-        _is(not empty, f".env leaves {empty} empty")
+        written = Path(".env").read_text() if Path(".env").exists() else ""
+        given = {**os.environ, **dict(re.findall(r"^(\w+)=(.*)$", written, re.MULTILINE))}
+        empty = [name for name in re.findall(r"\$\{(\w+)", text) if not given.get(name)]
+        _is(not empty, f"{empty} are empty")
     else:
         _is(command in ("build", "exec"), f"docker compose {command} is checked by nobody")
         names = [word for word in arguments if not word.startswith("-")]

@@ -19,6 +19,7 @@ from svc.errors import Busy, RateLimitExceeded, SvcError, TooManyConcurrentReque
 from svc.metrics import Metrics
 from svc.synthesis.playback import Playback
 from svc.synthesis.scheduler import RealTimeFactor
+from svc.tracing import span
 
 # Of the engine's time and of all streams, that one key may take where there are several: the rest is for the others.
 _KEY_SHARE = 0.75
@@ -126,8 +127,9 @@ class Admission:
         place = Place(self, Playback(principal.key_id, seconds, live=live))
         started = time.monotonic()
         try:
-            await self._take_place(place, limits)
-            await self.spend(principal, characters)
+            with span("admission"):
+                await self._take_place(place, limits)
+                await self.spend(principal, characters)
         except BaseException:
             place.release()
             raise

@@ -63,9 +63,11 @@ def add_error_handlers(app: FastAPI) -> None:
 
 def render_error(error: SvcError) -> JSONResponse:
     headers = {"Retry-After": str(error.retry_after)} if error.retry_after is not None else None
-    return _envelope(
+    response = _envelope(
         error.http_status, error.status, error.message, code=error.code, param=error.param, headers=headers
     )
+    response.error = error
+    return response
 
 
 def _envelope(
@@ -76,7 +78,7 @@ def _envelope(
     code: str | None = None,
     param: str | None = None,
     headers: dict[str, str] | None = None,
-) -> JSONResponse:
+) -> "_ErrorResponse":
     detail = Detail(
         status=status,
         message=message,
@@ -85,7 +87,21 @@ def _envelope(
         request_id=request_id.get(),
         param=param,
     )
-    return JSONResponse({"detail": detail.model_dump()}, http_status, headers)
+    return _ErrorResponse({"detail": detail.model_dump()}, http_status, headers)
+
+
+class _ErrorResponse(JSONResponse):
+    error: SvcError | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self.error:
+            note_error(scope, self.error)
+        await super().__call__(scope, receive, send)
+
+
+def note_error(scope: Scope, error: SvcError) -> None:
+    """Leaves the error that ends a request or socket where the metrics find it."""
+    scope.setdefault("state", {})["error"] = error
 
 
 async def _handle_svc_error(_: Request, error: Exception) -> JSONResponse:

@@ -23,6 +23,7 @@ from svc.cloning.cloner import Details
 from svc.cloning.refinement import RefinementQueue
 from svc.cloning.trial import TrialSynthesis
 from svc.errors import BuiltInVoice, ModelLoading
+from svc.metrics import Metrics
 from svc.settings import Settings
 from svc.synthesis.scheduler import Scheduler
 from svc.text.language import Language
@@ -171,7 +172,7 @@ async def _clone(clips: list[bytes], details: Details, refinement_queue: Refinem
     custom_voices.load()
     scheduler = Scheduler(pipeline.load)
     trial = TrialSynthesis(load_speaker_encoder, pipeline, scheduler, voices)
-    cloner = create_cloner(settings, trial, voices, custom_voices, refinement_queue)
+    cloner = create_cloner(settings, trial, voices, custom_voices, refinement_queue, Metrics())
     scheduler.start()
     try:
         await _wait_until_loaded(scheduler)

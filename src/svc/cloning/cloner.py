@@ -26,6 +26,7 @@ from svc.errors import (
     VoiceLimitReached,
     VoiceNotFound,
 )
+from svc.metrics import Metrics
 from svc.text.language import Language
 from svc.voices.catalogue import VoiceCatalogue
 from svc.voices.custom_voice import (
@@ -85,6 +86,7 @@ class VoiceCloner:
         voices: VoiceCatalogue,
         custom_voices: CustomVoices,
         refinement_queue: RefinementQueue,
+        metrics: Metrics,
         *,
         max_voices: int,
         keep_references: bool,
@@ -96,6 +98,7 @@ class VoiceCloner:
         self._voices = voices
         self._custom_voices = custom_voices
         self._refinement_queue = refinement_queue
+        self._metrics = metrics
         self._max_voices = max_voices
         self._keep_references = keep_references
         self._require_consent = require_consent
@@ -181,6 +184,7 @@ class VoiceCloner:
         if not ID.fullmatch(voice_id):  # a valid id may be that of a damaged voice, which is not in the catalogue
             self.find_custom(voice_id)
         await asyncio.to_thread(self._custom_voices.remove, voice_id)
+        self._metrics.clones_removed.inc()
         log.info("key %s removed the voice %s", key_id, voice_id)
 
     async def _queue_refinement(self, voice: CustomVoice) -> None:
@@ -209,7 +213,8 @@ class VoiceCloner:
             raise CloningBusy
         self._waiting += 1
         try:
-            yield
+            with self._metrics.measure_clone():
+                yield
         finally:
             self._waiting -= 1
 

@@ -45,6 +45,10 @@ class Pipeline:
         self.sample_rate = engine.sample_rate
 
     @property
+    def engine_name(self) -> str:
+        return self._engine.name
+
+    @property
     def engine_fingerprint(self) -> str:
         """The engine's name and weights; known once they are loaded."""
         return f"{self._engine.name}{self._engine.fingerprint}"

@@ -16,6 +16,7 @@ from svc.metrics import Metrics
 from svc.synthesis.fair_queue import FairQueue
 from svc.synthesis.playback import Playback
 from svc.synthesis.request import AudioPart, Parts
+from svc.tracing import span
 
 T = TypeVar("T")
 
@@ -60,7 +61,7 @@ class Scheduler:
         key_id = playback.key_id
         self._begin()
         try:
-            with self._queue.join(key_id):
+            with span("synthesis"), self._queue.join(key_id):
                 while True:
                     asked_at = time.monotonic()
                     async with self._queue.acquire(key_id, playback.deadline()):

@@ -11,6 +11,7 @@ from fastapi import WebSocket, WebSocketDisconnect
 
 from svc.admission.admission import Admission
 from svc.api.authentication import read_handshake_credential, read_message_credential
+from svc.api.errors import note_error
 from svc.api.realtime import messages
 from svc.api.realtime.context import Context, EngineAccess
 from svc.api.realtime.messages import Message, ServerMessages
@@ -205,6 +206,8 @@ class Session(ABC):
 
 
 async def close(socket: WebSocket, ending: SocketClose) -> None:
+    if ending.error:
+        note_error(socket.scope, ending.error)
     try:
         async with asyncio.timeout(_CLOSE_TIMEOUT):
             if ending.error:
