@@ -334,8 +334,7 @@ def test_two_servers_over_http(
         assert other.status_code == 200, "cloning works while the store is down"
         wait_until(lambda: here.get("/readyz").json()["voice_mirror"]["lag_seconds"] > 0)
         assert here.get("/readyz").status_code == 200
-        wait_until(lambda: "svc_voice_mirror_waiting 1.0
-" in here.get("/metrics").text)
+        wait_until(lambda: "svc_voice_mirror_waiting 1.0\n" in here.get("/metrics").text)
         assert there.delete(f"/voices/{voice['voice_id']}").status_code == 200
         server.start()
         wait_until(lambda: here.get(path).json()["name"] != "Anna")
