@@ -132,6 +132,15 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
             self.transport.write(_render_bad_request())
             self.transport.close()
 
+    def send_receive_event_to_app(self) -> None:
+        """Closes with 1007 on text that is not UTF-8: uvicorn would log a traceback, and close a second time."""
+        if self.curr_msg_data_type == "text" and not self.close_sent and not _is_utf8(self.frames):
+            self.frames = []
+            self.conn.send_close(1007, "The message is not UTF-8.")
+            self.handle_parser_exception()
+            return
+        super().send_receive_event_to_app()
+
     def handle_parser_exception(self) -> None:
         reason = self.conn.close_sent
         assert reason is not None
@@ -149,6 +158,14 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
     def keepalive_timeout(self) -> None:
         super().keepalive_timeout()
         self.loop.call_later(self.close_timeout, self.transport.abort)
+
+
+def _is_utf8(frames: list[bytes]) -> bool:
+    try:
+        b"".join(frames).decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _render_bad_request() -> bytes:

@@ -130,7 +130,8 @@ def running(
 ) -> Iterator[Running]:
     engine = PuppetEngine()
     chosen = Settings(**settings)
-    server = create_server(create_app(chosen, Pipeline(engine, phonemizer), clock), chosen)
+    pipeline = Pipeline(engine, phonemizer, max_seconds=chosen.max_audio_seconds)
+    server = create_server(create_app(chosen, pipeline, clock), chosen)
     server.config.ws_ping_interval = server.config.ws_ping_timeout = ping
     with socket.create_server(("127.0.0.1", 0)) as listener:
         address = f"http://127.0.0.1:{listener.getsockname()[1]}"

@@ -44,8 +44,14 @@ class StreamInput(Session):
 class MultiStreamInput(Session):
     """Several texts, each with an id; any of them can be cancelled."""
 
-    def __init__(self, socket: WebSocket, dependencies: SessionDependencies, parameters: StreamParameters) -> None:
-        super().__init__(socket, dependencies, parameters)
+    def __init__(
+        self,
+        socket: WebSocket,
+        dependencies: SessionDependencies,
+        parameters: StreamParameters,
+        refusal: SvcError | None = None,
+    ) -> None:
+        super().__init__(socket, dependencies, parameters, refusal)
         self._contexts: dict[str, Context] = {}
 
     @staticmethod

@@ -11,7 +11,7 @@ from svc.api.realtime.protocols import MultiStreamInput, StreamInput
 from svc.api.realtime.session import Session, SessionDependencies, SocketClose, StreamParameters, close
 from svc.api.schemas import parse_number
 from svc.audio import formats
-from svc.errors import SvcError
+from svc.errors import SvcError, VoiceNotFound
 from svc.lifecycle import Lifecycle
 from svc.text.language import Language
 from svc.voices.catalogue import Voice, VoiceCatalogue
@@ -29,6 +29,16 @@ def router(
         connections.require_capacity()
         dependencies.scheduler.require_ready()
 
+    def resolve(voice_id: str) -> tuple[Voice, VoiceNotFound | None]:
+        """The voice; or any other, with the error that the client gets once it is authenticated.
+
+        Before that, the error would tell strangers which voices exist.
+        """
+        try:
+            return voices.resolve(voice_id), None
+        except VoiceNotFound as error:
+            return voices.default, error
+
     async def serve(kind: type[Session], socket: WebSocket, voice_id: str) -> None:
         try:
             check()
@@ -39,7 +49,8 @@ def router(
         await socket.accept()
         try:
             lifecycle.require_running()  # a shutdown may have begun during the handshake
-            session = kind(socket, dependencies, _parse_parameters(voices.resolve(voice_id), socket.query_params))
+            voice, unknown = resolve(voice_id)
+            session = kind(socket, dependencies, _parse_parameters(voice, socket.query_params), unknown)
             with connections.register(session):
                 await session.run(principal)
         except SvcError as error:

@@ -80,8 +80,16 @@ class SocketClose(Exception):
 class Session(ABC):
     """One task reads messages and one task speaks each text. The first that raises ends the session for all."""
 
-    def __init__(self, socket: WebSocket, dependencies: SessionDependencies, parameters: StreamParameters) -> None:
+    def __init__(
+        self,
+        socket: WebSocket,
+        dependencies: SessionDependencies,
+        parameters: StreamParameters,
+        refusal: SvcError | None = None,
+    ) -> None:
+        """`refusal` ends the session as soon as it is authenticated."""
         self._socket = socket
+        self._refusal = refusal
         self._dependencies = dependencies
         self._parameters = parameters
         self._tasks = asyncio.TaskGroup()
@@ -140,6 +148,8 @@ class Session(ABC):
         timeout = self._parameters.inactivity_timeout
         if principal is None:
             timeout = min(timeout, _UNAUTHENTICATED_TIMEOUT)
+        if self._refusal and (principal or self._dependencies.verifier.open):
+            raise self._refusal
         while True:
             raw = await self._receive(timeout)
             if self._draining:
@@ -152,6 +162,8 @@ class Session(ABC):
             else:
                 await self._dependencies.verifier.recheck(principal)
             self.principal = principal
+            if self._refusal:
+                raise self._refusal
             await self._handle(messages.parse(message))
             self.is_silent = False
             timeout = self._parameters.inactivity_timeout
