@@ -9,6 +9,7 @@ places as in deploy/monitoring/svc.json.
 import html
 import json
 import math
+import multiprocessing
 import random
 import subprocess
 import tempfile
@@ -252,7 +253,9 @@ def draw_page(queries: Queries) -> str:
 def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        settings = Settings(data_dir=folder / "data", cache_dir=folder / "cache", api_key=_KEY)
+        settings = Settings(
+            data_dir=folder / "data", cache_dir=folder / "cache", voice_mirror=f"file://{folder}/mirror", api_key=_KEY
+        )
         pipeline = create_pipeline(settings)
         with serving(create_app(settings, pipeline)) as address:
             wait_until_ready(address)
@@ -260,7 +263,10 @@ def main() -> None:
             with run_prometheus(address.removeprefix("http://"), folder) as prometheus_address:
                 begin = time.time() + 5
                 time.sleep(5)
-                run_load(address, recording)
+                # In a process of its own, so that it does not take the server's interpreter.
+                load = multiprocessing.get_context("spawn").Process(target=run_load, args=(address, recording))
+                load.start()
+                load.join()
                 time.sleep(10)
                 page = folder / "dashboard.html"
                 page.write_text(draw_page(Queries(prometheus_address, begin, time.time())))
