@@ -108,7 +108,7 @@ def test_characters_of_a_minute(phonemizer: Phonemizer) -> None:
         assert _post(service, "a" * 40).status_code == 200
         refused = _post(service, "a" * 40)
         assert (refused.status_code, refused.json()["detail"]["status"]) == (429, "rate_limit_exceeded")
-        assert 0 < int(refused.headers["retry-after"]) <= 60
+        assert 0 < int(refused.headers["retry-after"]) <= 120
         with service.open("stream-input") as caller:
             caller.send({"text": "b" * 40, "flush": True})
             assert caller.rest()[-1]["error"] == "rate_limit_exceeded"
