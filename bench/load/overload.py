@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from random import Random
 from statistics import median
+from typing import Any
 
 from bench.load import processes
 from bench.load.client import Incomplete, read_figures
@@ -217,21 +218,26 @@ def _make_report(
     add("stall of the clients' process", [f"{1000 * phase.own_stall:.0f} ms" for phase in phases])
     add("tracebacks", ["", str(tracebacks)], not tracebacks)
     report.notes = [
-        f"{options.clients} clients with texts of one to three sentences, each at random moments (Poisson), whatever became of "
-        f"earlier requests: {', '.join(KINDS)} in the ratio {':'.join(map(str, _WEIGHTS))}. Four clients that ask again at "
-        f"once get {capacity:.1f} seconds of audio a second: that is the capacity. Clients and server share the machine.",
-        f"A listener plays streams and sockets from the first byte on, and starves with more than {1000 * STARVED_OVER:.0f} ms "
-        "of silence after it; finer than the stall of the clients' own process it cannot be measured. A response is whole if its end came, and "
-        "its audio is about as long as that of the same text on an idle server. Memory: the last minute within 5 % of the second.",
+        f"{options.clients} clients with texts of one to three sentences, each at random moments (Poisson), whatever "
+        f"became of "
+        f"earlier requests: {', '.join(KINDS)} in the ratio {':'.join(map(str, _WEIGHTS))}. Four clients that ask "
+        f"again at "
+        f"once get {capacity:.1f} seconds of audio a second: that is the capacity. Clients and server share the "
+        f"machine.",
+        f"A listener plays streams and sockets from the first byte on, and starves with more than "
+        f"{1000 * STARVED_OVER:.0f} ms "
+        "of silence after it; finer than the stall of the clients' own process it cannot be measured. A response is "
+        "whole if its end came, and "
+        "its audio is about as long as that of the same text on an idle server. Memory: the last minute within 5 % "
+        "of the second.",
     ]
-    report.figures = {
-        "capacity": capacity,
-        "phases": [
-            {"name": phase.name, "rate": phase.rate, "megabytes": phase.megabytes, "heard": [asdict(each) | {"text": len(each.text)} for each in phase.heard]}
-            for phase in phases
-        ],
-    }  # fmt: skip
+    report.figures = {"capacity": capacity, "phases": [_to_json(phase) for phase in phases]}
     return report
+
+
+def _to_json(phase: Phase) -> dict[str, Any]:
+    heard = [asdict(each) | {"text": len(each.text)} for each in phase.heard]
+    return {"name": phase.name, "rate": phase.rate, "megabytes": phase.megabytes, "heard": heard}
 
 
 def _join(counts: Counter[str]) -> str:

@@ -1,4 +1,4 @@
-"""`svc serve` in a process of its own, with settings, data and a log of its own, that can be killed and started again."""
+"""`svc serve` in a process of its own, with its own data and log, that can be killed and started again."""
 
 import os
 import re
@@ -44,7 +44,14 @@ class ServerProcess:
         return self._process.pid
 
     def start(self, wait: bool = True) -> None:
-        command = [Path(sys.executable).with_name("svc"), "serve", "--host", "127.0.0.1", "--port", str(self.port)]
+        command: list[str | Path] = [
+            Path(sys.executable).with_name("svc"),
+            "serve",
+            "--host",
+            "127.0.0.1",
+            "--port",
+            str(self.port),
+        ]
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(command, stdout=log, stderr=log, env=self._environment)
         if wait:
@@ -96,7 +103,7 @@ class ServerProcess:
 def run(engine: str, **settings: object) -> Iterator[ServerProcess]:
     """A server that is ready; its data is removed with it."""
     with TemporaryDirectory(prefix="svc-load-") as folder:
-        server = ServerProcess(Path(folder), engine, **settings)
+        server = ServerProcess(Path(folder), engine, None, **settings)
         try:
             server.start()
             yield server

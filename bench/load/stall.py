@@ -74,8 +74,10 @@ def _make_report(options: Options, latencies: dict[str, list[float]], stalls: di
         cells = [f"{1000 * quantile(values, share):.1f} ms" for share in (0.5, 0.99, 1)]
         report.rows.append([name, str(len(values)), *cells, own, met])
     report.notes = [
-        f"GET /health every 10 ms from a process of its own; the server has {_QUICK_CLONES if options.quick else _CLONES} custom "
-        "voices. The latency includes waiting for a core, which clients, engine and poller share. Bar: the server's own "
+        f"GET /health every 10 ms from a process of its own; the server has "
+        f"{_QUICK_CLONES if options.quick else _CLONES} custom "
+        "voices. The latency includes waiting for a core, which clients, engine and poller share. Bar: the server's "
+        "own "
         f"figure is at most {1000 * _BAR:.0f} ms."
     ]
     report.figures = {
@@ -179,7 +181,7 @@ def _add_clones(folder: Path, count: int) -> None:
         report=CloneReport(ReferenceMeasurements(12, 11, 10, -23, -60, 37, 0), 0.6, "Heart", 0.3, ()),
         created_at=int(time.time()),
         changed_at=time.time(),
-        key_id=None,
+        key_id="",
         consent=True,
         reference=StoredReference.of(_REFERENCE),
     )
