@@ -28,7 +28,7 @@ _SHOWN_OFFENCES = 20
 
 _STATUS = re.compile(rb"^HTTP/1\.[01] (\d{3})", re.MULTILINE)
 _DOCUMENTED = frozenset({501, 503, 505})  # of the statuses above 499
-_LAST_LINE = re.compile(r"^\S*(?:Error|Exception|Exit|Interrupt|Group|Disconnect)\b.*", re.MULTILINE)
+_LAST_LINE = re.compile(r"^\s*([\w.]*(?:Error|Exception|Exit|Interrupt|Group|Disconnect)\b.*)", re.MULTILINE)
 
 Exchange = Callable[[str, bytes], Awaitable["Outcome"]]
 
@@ -178,7 +178,7 @@ async def _find_tracebacks(
         await exchange(server.address, content)
         await asyncio.sleep(0.05)
         if server.count_tracebacks(position):
-            causes = _LAST_LINE.findall(server.read_log(position))
+            causes = _LAST_LINE.findall(server.read_log(position).replace("\\n", "\n"))  # logged on one line
             cause = re.sub(r"0x\w+|\d+", "…", causes[-1][:120]) if causes else "?"
             tally.note(f"traceback, {cause}", number, content)
 

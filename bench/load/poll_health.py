@@ -5,6 +5,7 @@ sections as JSON.
 """
 
 import json
+import re
 import socket
 import sys
 import threading
@@ -13,6 +14,19 @@ import time
 _EVERY = 0.01
 _REQUEST = b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
 _ANSWERS_WITHIN = 60.0
+
+
+def _read_answer(connection: socket.socket) -> bool:
+    """Head and body, which may come apart; False if the connection ends before."""
+    data = b""
+    while not (found := re.search(rb"content-length: (\d+).*?\r\n\r\n", data, re.DOTALL)) or (
+        len(data) < found.end() + int(found[1])
+    ):
+        part = connection.recv(4096)
+        if not part:
+            return False
+        data += part
+    return True
 
 
 def main() -> None:
@@ -26,7 +40,7 @@ def main() -> None:
             try:
                 connection = connection or socket.create_connection(("127.0.0.1", int(sys.argv[1])), _ANSWERS_WITHIN)
                 connection.sendall(_REQUEST)
-                if not connection.recv(4096):
+                if not _read_answer(connection):
                     connection = None  # closed by the server: not an answer
                     continue
             except OSError:

@@ -1,7 +1,6 @@
 """`svc serve` in a process of its own, with its own data and log, that can be killed and started again."""
 
 import os
-import re
 import socket
 import subprocess
 import sys
@@ -15,7 +14,7 @@ from random import randrange
 from tempfile import TemporaryDirectory
 
 _READY_WITHIN = 300.0
-_TRACEBACK = re.compile(r"^Traceback \(most recent call last\)|^\s*\+ Exception Group Traceback", re.MULTILINE)
+_TRACEBACK = "Traceback (most recent call last)"
 
 
 class ServerProcess:
@@ -96,7 +95,7 @@ class ServerProcess:
             return log.read().decode(errors="replace")
 
     def count_tracebacks(self, position: int = 0) -> int:
-        return len(_TRACEBACK.findall(self.read_log(position)))
+        return self.read_log(position).count(_TRACEBACK)
 
 
 @contextmanager
