@@ -11,7 +11,7 @@ from svc.admission.shared import SharedLimits
 from svc.auth.keys import KeyLimits, Principal, Scope
 from svc.errors import Busy, RateLimitExceeded, TooManyConcurrentRequests
 from svc.metrics import Metrics
-from svc.synthesis.scheduler import RealTimeFactor
+from svc.synthesis.scheduler import EngineSpeed
 
 _LONG = 1000.0
 
@@ -25,12 +25,14 @@ def _admission(
     max_waiting: int = 100,
     queue_seconds: float = 60,
     real_time_factor: float = 0.001,
+    start_seconds: float = 0.0,
     several_keys: bool = False,
     characters: int | None = None,
     each_key: KeyLimits = KeyLimits(),  # noqa: B008 (immutable)
 ) -> Admission:
-    speed = RealTimeFactor()
+    speed = EngineSpeed()
     speed.observe(work_seconds=real_time_factor * 10_000, audio_seconds=10_000)
+    speed.start_seconds = start_seconds
     return Admission(
         Limits(max_streams, max_waiting, characters),
         each_key,
@@ -91,6 +93,20 @@ def test_an_engine_that_could_not_keep_up_refuses() -> None:
         assert refused.value.retry_after
         places[0].release()
         (await admission.admit(_key("a"), 10, _LONG)).release()
+
+    _run(main)
+
+
+def test_texts_that_begin_at_once_wait_for_each_other() -> None:
+    """Each takes a quarter of a second to begin, and all are to begin within one."""
+
+    async def main() -> None:
+        admission = _admission(queue_seconds=0.1, start_seconds=0.25)
+        places = [await admission.admit(_key("a"), 10, 1) for _ in range(2)]
+        with pytest.raises(Busy):
+            await admission.admit(_key("a"), 10, 1)
+        places[0].playback.add(0.5, asked_at=0)
+        (await admission.admit(_key("a"), 10, 1)).release()
 
     _run(main)
 

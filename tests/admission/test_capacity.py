@@ -21,6 +21,10 @@ def test_a_long_text_is_a_burden_as_soon_as_it_has_to_be_made() -> None:
     assert load([Demand(1, 600), *[Demand(0, 3)] * 5], 0.1) > 0.5
 
 
+def test_beginning_takes_its_time() -> None:
+    assert load([Demand(1, 10, start_seconds=0.25)] * 3, 0.01) == pytest.approx(0.75)
+
+
 def test_nobody_is_no_burden() -> None:
     assert load([], 0.1) == 0
 

@@ -18,7 +18,7 @@ from svc.auth.keys import KeyLimits, Principal
 from svc.errors import Busy, RateLimitExceeded, SvcError, TooManyConcurrentRequests
 from svc.metrics import Metrics
 from svc.synthesis.playback import Playback
-from svc.synthesis.scheduler import RealTimeFactor
+from svc.synthesis.scheduler import EngineSpeed
 from svc.tracing import span
 
 # Of the engine's time and of all streams, that one key may take where there are several: the rest is for the others.
@@ -86,7 +86,7 @@ class Admission:
         all_keys: Limits,
         each_key: KeyLimits,
         shared: SharedLimits,
-        speed: RealTimeFactor,
+        speed: EngineSpeed,
         metrics: Metrics,
         *,
         several_keys: bool,
@@ -226,15 +226,17 @@ class Admission:
         return None
 
     def _busy(self, limit: int | None = None) -> Busy:
-        work_seconds = sum(place.playback.remaining_seconds for place in self._places) * self._speed.value
+        work_seconds = sum(place.playback.remaining_seconds for place in self._places) * self._speed.real_time_factor
         return Busy(limit, min(work_seconds, _MAX_RETRY_SECONDS))
 
     def _places_of(self, key_id: str) -> list[Place]:
         return [place for place in self._places if place.key_id == key_id]
 
     def _load_of(self, *places: Place) -> float:
-        return capacity.load([_demand_of(place) for place in places], self._speed.value)
+        demands = [_demand_of(place.playback, self._speed) for place in places]
+        return capacity.load(demands, self._speed.real_time_factor)
 
 
-def _demand_of(place: Place) -> Demand:
-    return Demand(place.playback.buffered_seconds, place.playback.remaining_seconds)
+def _demand_of(playback: Playback, speed: EngineSpeed) -> Demand:
+    start_seconds = 0.0 if playback.started else speed.start_seconds
+    return Demand(playback.buffered_seconds, playback.remaining_seconds, start_seconds)

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+_SHORTEST_SECONDS = 0.1  # what is due now cannot be made in no time
+
 
 @dataclass(frozen=True, slots=True)
 class Demand:
@@ -10,10 +12,14 @@ class Demand:
 
     buffered: float
     remaining: float
+    start_seconds: float = 0.0
+    """What the engine takes for the first audio, if there is none yet."""
 
-    def until(self, seconds: float) -> float:
-        """How much audio has to be made within so many seconds."""
-        return min(max(seconds - self.buffered, 0.0), self.remaining)
+    def work_until(self, seconds: float, real_time_factor: float) -> float:
+        """How long the engine works for what has to be made within so many seconds."""
+        if seconds < self.buffered:
+            return 0.0
+        return self.start_seconds + min(seconds - self.buffered, self.remaining) * real_time_factor
 
 
 def load(demands: Sequence[Demand], real_time_factor: float) -> float:
@@ -21,7 +27,15 @@ def load(demands: Sequence[Demand], real_time_factor: float) -> float:
 
     This is the processor demand criterion of real-time scheduling: an engine that always makes what is due first meets
     all deadlines if, up to every moment, what is due by then takes no longer than the time until then. The demand
-    grows steadily while listeners want audio, so the moments at which one of them is done are the worst.
+    grows steadily while listeners want audio, so the worst moments are those at which the first audio is due, or the
+    last.
     """
-    ends = (demand.buffered + demand.remaining for demand in demands)
-    return max((sum(each.until(end) for each in demands) * real_time_factor / end for end in ends if end), default=0.0)
+    moments = {demand.buffered + demand.remaining for demand in demands}
+    moments |= {demand.buffered for demand in demands if demand.start_seconds}
+    return max(
+        (
+            sum(each.work_until(moment, real_time_factor) for each in demands) / max(moment, _SHORTEST_SECONDS)
+            for moment in moments
+        ),
+        default=0.0,
+    )

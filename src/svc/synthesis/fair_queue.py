@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from itertools import count
 
-# Audio that is due later than this is not urgent.
-_URGENT_SECONDS = 1.0
+# Audio that is due within this time is urgent: it covers the longest step of the engine.
+_URGENT_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,10 +21,10 @@ class _Waiter:
 
 
 class FairQueue:
-    """A lock that goes to urgent work first, and is shared fairly between keys.
+    """A lock that goes to urgent work first, by its deadline, and is otherwise shared fairly between keys.
 
-    Of all work that is due within a second, the key that used the engine least goes first, and of its work that with
-    the earliest deadline. If nothing is urgent, the earliest deadline of all goes first.
+    If nothing is urgent, the key that used the engine least goes first, and of its work that with the earliest
+    deadline. Who is admitted is decided so that urgent work takes only a part of the time (see `svc.admission`).
     """
 
     def __init__(self) -> None:
@@ -79,8 +79,7 @@ class FairQueue:
             chosen.granted.set_result(None)
 
     def _choose(self) -> _Waiter:
-        urgent_until = time.monotonic() + _URGENT_SECONDS
-        urgent = [waiter for waiter in self._waiting if waiter.deadline < urgent_until]
-        if urgent:
-            return min(urgent, key=lambda each: (self._used.get(each.key_id, 0.0), each.deadline, each.order))
-        return min(self._waiting, key=lambda each: (each.deadline, each.order))
+        first = min(self._waiting, key=lambda each: (each.deadline, each.order))
+        if first.deadline < time.monotonic() + _URGENT_SECONDS:
+            return first
+        return min(self._waiting, key=lambda each: (self._used.get(each.key_id, 0.0), each.deadline, each.order))

@@ -2,8 +2,8 @@
 
 import time
 
-# When the first audio of a text is due. Until then, audio goes first to listeners who would otherwise hear a gap.
-FIRST_AUDIO_SECONDS = 0.3
+# When the first audio of a text is due, if others listen already: a gap in the middle is worse than a late beginning.
+FIRST_AUDIO_SECONDS = 1.0
 
 # Assumed of a text that turned out longer than estimated.
 _LEAST_REMAINING_SECONDS = 1.0
@@ -40,6 +40,11 @@ class Playback:
         self._heard_at = max(heard_at, now) + seconds
         self._remaining -= seconds
         return max(0.0, now - max(heard_at, asked_at)) if self._live else 0.0
+
+    @property
+    def started(self) -> bool:
+        """Whether the listener has any audio."""
+        return self._heard_at is not None
 
     @property
     def buffered_seconds(self) -> float:

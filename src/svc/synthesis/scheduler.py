@@ -39,7 +39,7 @@ class Scheduler:
         self._active = 0  # texts and background work that want the engine now
         self._idle = asyncio.Event()
         self._idle.set()
-        self.speed = RealTimeFactor()
+        self.speed = EngineSpeed()
 
     def start(self) -> None:
         """Begins to load the engine; returns at once."""
@@ -69,6 +69,8 @@ class Scheduler:
                         self._queue.charge(key_id, seconds)
                     if part is _END:
                         return
+                    if not playback.started:
+                        self.speed.observe_start(seconds)
                     self._observe(part, seconds, playback.add(part.seconds, asked_at))
                     yield part
         finally:
@@ -115,7 +117,7 @@ class Scheduler:
 
     def _observe(self, part: AudioPart, seconds: float, starved_seconds: float) -> None:
         self.speed.observe(seconds, part.seconds)
-        self._metrics.real_time_factor.set(self.speed.value)
+        self._metrics.real_time_factor.set(self.speed.real_time_factor)
         self._metrics.audio_seconds.inc(part.seconds)
         self._metrics.starved_seconds.inc(starved_seconds)
 
@@ -134,20 +136,27 @@ class Scheduler:
         self._worker.submit(work.close)
 
 
-class RealTimeFactor:
-    """How many seconds the engine takes for a second of audio: a mean in which older audio counts less and less."""
+class EngineSpeed:
+    """How fast the engine has been lately: means in which older audio counts less and less."""
 
     _MEMORY_SECONDS = 30.0  # of audio
+    _MEMORY_STARTS = 10
 
     def __init__(self) -> None:
-        # Until something was measured: a guess, which a few seconds of audio replace.
+        # Until something was measured: guesses, which a few seconds of audio replace.
         self._work_seconds, self._audio_seconds = 0.5, 5.0
+        self.start_seconds = 0.1
+        """What the first audio of a text takes: more than the real-time factor tells, because it begins a sentence."""
 
     @property
-    def value(self) -> float:
+    def real_time_factor(self) -> float:
+        """How many seconds the engine takes for a second of audio."""
         return self._work_seconds / self._audio_seconds
 
     def observe(self, work_seconds: float, audio_seconds: float) -> None:
         kept = math.exp(-audio_seconds / self._MEMORY_SECONDS)
         self._work_seconds = self._work_seconds * kept + work_seconds
         self._audio_seconds = self._audio_seconds * kept + audio_seconds
+
+    def observe_start(self, work_seconds: float) -> None:
+        self.start_seconds += (work_seconds - self.start_seconds) / self._MEMORY_STARTS
