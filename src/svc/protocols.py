@@ -11,6 +11,7 @@ import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from websockets.protocol import State
 
 from svc.api.errors import render_error
 from svc.errors import InvalidHttp
@@ -136,8 +137,9 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
         """Closes with 1007 on text that is not UTF-8: uvicorn would log a traceback, and close a second time."""
         if self.curr_msg_data_type == "text" and not self.close_sent and not _is_utf8(self.frames):
             self.frames = []
-            self.conn.send_close(1007, "The message is not UTF-8.")
-            self.handle_parser_exception()
+            if self.conn.state is State.OPEN:
+                self.conn.send_close(1007, "The message is not UTF-8.")
+                self.handle_parser_exception()
             return
         super().send_receive_event_to_app()
 

@@ -191,6 +191,19 @@ def test_who_stops_waiting_leaves_no_trace() -> None:
     _run(main)
 
 
+def test_a_place_is_not_handed_to_somebody_who_was_just_cancelled() -> None:
+    async def main() -> None:
+        admission = _admission(max_streams=1)
+        first = await admission.admit(_key("a"), 10, 1)
+        cancelled, patient = (asyncio.create_task(admission.admit(_key("a"), 10, 1)) for _ in range(2))
+        await _settle()
+        cancelled.cancel()
+        first.release()  # before the cancelled one can notice
+        (await patient).release()
+
+    _run(main)
+
+
 def test_characters_of_a_minute_are_limited() -> None:
     async def main() -> None:
         admission = _admission(characters=100)

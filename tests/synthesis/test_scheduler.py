@@ -149,6 +149,26 @@ def test_a_turn_that_is_handed_over_and_not_wanted_any_more_goes_on() -> None:
     asyncio.run(main())
 
 
+def test_a_turn_is_not_handed_to_somebody_who_was_just_cancelled() -> None:
+    async def main() -> None:
+        queue = FairQueue()
+
+        async def take() -> None:
+            async with queue.acquire("key", 0):
+                pass
+
+        async with queue.acquire("key", 0):
+            cancelled, patient = asyncio.create_task(take()), asyncio.create_task(take())
+            await asyncio.sleep(0)
+            cancelled.cancel()  # and the turn ends before it can notice
+        async with asyncio.timeout(120):
+            await asyncio.wait({cancelled, patient})
+        assert cancelled.cancelled()
+        assert not patient.cancelled()
+
+    asyncio.run(main())
+
+
 def test_abandoned_work_stops_within_a_step() -> None:
     async def main() -> list[str]:
         scheduler, log = await _ready(), list[str]()

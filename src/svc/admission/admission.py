@@ -208,7 +208,8 @@ class Admission:
         """The first of each key, beginning with the key that has the fewest texts in work."""
         firsts: dict[str, _Waiter] = {}
         for waiter in self._waiting:
-            firsts.setdefault(waiter.place.key_id, waiter)
+            if not waiter.admitted.done():  # cancelled at this moment
+                firsts.setdefault(waiter.place.key_id, waiter)
         yield from sorted(firsts.values(), key=lambda each: len(self._places_of(each.place.key_id)))
 
     def _find_obstacle(self, waiter: _Waiter) -> SvcError | None:

@@ -60,9 +60,7 @@ class FairQueue:
             try:
                 await waiter.granted
             except asyncio.CancelledError:
-                if waiter.granted.cancelled():
-                    self._waiting.remove(waiter)
-                else:
+                if not waiter.granted.cancelled():  # the lock was handed over at the same moment
                     self._release()
                 raise
         self._locked = True
@@ -72,6 +70,7 @@ class FairQueue:
             self._release()
 
     def _release(self) -> None:
+        self._waiting = [waiter for waiter in self._waiting if not waiter.granted.cancelled()]
         self._locked = bool(self._waiting)  # before the next one runs, so that nobody comes in between
         if self._waiting:
             chosen = self._choose()
