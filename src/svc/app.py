@@ -159,13 +159,22 @@ def create_app(
     pipeline: Pipeline | None = None,
     clock: Callable[[], float] = time.time,
     encoder: LoadSpeakerEncoder | None = None,
+    after_load: Callable[[], None] = lambda: None,
 ) -> FastAPI:
-    """The web application; tests pass in another `pipeline`, `clock` or `encoder`."""
+    """The web application; tests pass in another `pipeline`, `clock` or `encoder`.
+
+    `after_load` is called in a thread once the engine is loaded.
+    """
     metrics = Metrics()
     telemetry = create_telemetry(metrics.registry)
     supervisor = Supervisor()
     pipeline = pipeline or create_pipeline(settings)
-    scheduler = Scheduler(pipeline.load, metrics)
+
+    def load() -> None:
+        pipeline.load()
+        after_load()
+
+    scheduler = Scheduler(load, metrics)
     table = create_keys_table(settings)
     housekeeping = Housekeeping(table, clock)
     verifier = Verifier(

@@ -9,3 +9,10 @@ def trim_malloc() -> None:
     gc.collect()
     if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):  # glibc has it
         trim(0)
+
+
+def freeze() -> None:
+    """Takes everything that exists now out of the garbage collector's rounds, which would stop all else for as long
+    as it takes to look at every entry of the lexicons."""
+    gc.collect()
+    gc.freeze()

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from svc import logs
+from svc import logs, memory
 from svc.app import create_app
 from svc.server import create_server
 from svc.settings import Settings
@@ -22,7 +22,8 @@ def serve(
     given = {"host": host, "port": port}
     settings = Settings().model_copy(update={name: value for name, value in given.items() if value is not None})
     logs.configure(settings.log_format)
-    app = create_app(settings)
+    app = create_app(settings, after_load=memory.freeze)
+    app.openapi()  # is kept: made for the first who asks, it would hold up all others
     with _open_socket(settings.host, settings.port) as listening:
         asyncio.run(create_server(app, settings).serve([listening]))
 
