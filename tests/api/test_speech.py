@@ -94,6 +94,7 @@ def test_bodies_that_do_not_fit(client: TestClient, body: object) -> None:
         {"model_id": None, "language_code": None, "seed": None, "previous_text": None, "next_text": None},
         {"language_code": "xx-unknown"},
         {"language": "pt-BR", "seed": 4294967295},
+        {"seed": 10**400},
         {"pronunciation_dictionary_locators": ["a"], "apply_text_normalization": 7, "optimize_streaming_latency": "x"},
         {"previous_request_ids": ["unknown"], "next_request_ids": None, "audio_effects": {}},
     ],

@@ -91,6 +91,6 @@ class SpeechBody(BaseModel):
         return Language.parse(code, base) if code else None
 
     def parse_seed(self) -> int | None:
-        if self.seed is None or not math.isfinite(self.seed):
+        if self.seed is None or (isinstance(self.seed, float) and not math.isfinite(self.seed)):
             return None
         return int(self.seed) % 2**32
