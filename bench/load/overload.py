@@ -158,8 +158,7 @@ def _make_report(
     phases: list[Phase], lengths: dict[str, float], capacity: float, tracebacks: int, options: Options
 ) -> Report:
     report = Report("load-overload", TITLE, ["", *(phase.name for phase in phases), "bar"])
-    megabytes = [size for phase in phases for size in phase.megabytes]
-    flat = len(megabytes) < 3 or megabytes[-1] <= _FLAT * megabytes[1]
+    flat = all(len(phase.megabytes) < 3 or phase.megabytes[-1] <= _FLAT * phase.megabytes[1] for phase in phases)
 
     def add(name: str, cells: list[str], met: bool | None = None) -> None:
         report.rows.append([name, *cells, "" if met is None else "met" if met else "missed"])
@@ -228,7 +227,7 @@ def _make_report(
         f"{1000 * STARVED_OVER:.0f} ms "
         "of silence after it; finer than the stall of the clients' own process it cannot be measured. A response is "
         "whole if its end came, and "
-        "its audio is about as long as that of the same text on an idle server. Memory: the last minute within 5 % "
+        "its audio is about as long as that of the same text on an idle server. Memory: in each phase, the last minute within 5 % "
         "of the second.",
     ]
     report.figures = {"capacity": capacity, "phases": [_to_json(phase) for phase in phases]}

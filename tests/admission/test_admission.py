@@ -98,14 +98,15 @@ def test_an_engine_that_could_not_keep_up_refuses() -> None:
 
 
 def test_texts_that_begin_at_once_wait_for_each_other() -> None:
-    """Each takes a quarter of a second to begin, and all are to begin within one."""
+    """Each takes a quarter of a second to begin, and all are to begin within a second and a half."""
 
     async def main() -> None:
         admission = _admission(queue_seconds=0.1, start_seconds=0.25)
-        places = [await admission.admit(_key("a"), 10, 1) for _ in range(2)]
+        places = [await admission.admit(_key("a"), 10, 1) for _ in range(4)]
         with pytest.raises(Busy):
             await admission.admit(_key("a"), 10, 1)
-        places[0].playback.add(0.5, asked_at=0)
+        for place in places[:2]:
+            place.playback.add(0.5, asked_at=0)
         (await admission.admit(_key("a"), 10, 1)).release()
 
     _run(main)

@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from itertools import count
 
-# Audio that is due within this time is urgent: it covers the longest step of the engine.
-_URGENT_SECONDS = 0.5
+# Audio that is due within this time is urgent: its own step, and the one that is running, must fit into it.
+_URGENT_SECONDS = 0.8
 
 
 @dataclass(frozen=True, slots=True)

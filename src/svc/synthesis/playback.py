@@ -3,7 +3,7 @@
 import time
 
 # When the first audio of a text is due, if others listen already: a gap in the middle is worse than a late beginning.
-FIRST_AUDIO_SECONDS = 1.0
+FIRST_AUDIO_SECONDS = 1.5
 
 # Assumed of a text that turned out longer than estimated.
 _LEAST_REMAINING_SECONDS = 1.0
@@ -15,7 +15,7 @@ class Playback:
     def __init__(self, key_id: str = "", seconds: float = 0.0, *, live: bool = True) -> None:
         """`seconds` is the estimated length. Unless `live`, nobody listens before the text is complete."""
         self.key_id = key_id
-        self._live = live
+        self.live = live
         self._remaining = seconds
         self._first_due = time.monotonic() + FIRST_AUDIO_SECONDS
         self._heard_at: float | None = None  # when the listener will have heard all that was made; None before that
@@ -39,7 +39,7 @@ class Playback:
         heard_at = now if self._heard_at is None else self._heard_at
         self._heard_at = max(heard_at, now) + seconds
         self._remaining -= seconds
-        return max(0.0, now - max(heard_at, asked_at)) if self._live else 0.0
+        return max(0.0, now - max(heard_at, asked_at)) if self.live else 0.0
 
     @property
     def started(self) -> bool:

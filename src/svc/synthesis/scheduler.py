@@ -57,24 +57,50 @@ class Scheduler:
             raise (error if isinstance(error, SvcError) else EngineUnavailable(f"The engine did not start: {error}"))
 
     async def run(self, work: Parts, playback: Playback) -> AsyncGenerator[AudioPart]:
-        """The audio of a text, one step of the engine each; closing this stops the work within a step."""
-        key_id = playback.key_id
+        """The audio of a text, one step of the engine each; closing this stops the work within a step.
+
+        While others use the engine too, the first parts come together, so that the listener has enough to hear until
+        the next one is made.
+        """
+        held_back: list[AudioPart] = []
         self._begin()
         try:
-            with span("synthesis"), self._queue.join(key_id):
-                while True:
+            with span("synthesis"), self._queue.join(playback.key_id):
+                part: AudioPart | None = AudioPart()
+                while part is not None:
                     asked_at = time.monotonic()
-                    async with self._queue.acquire(key_id, playback.deadline()):
-                        part, seconds = await self._step(work)
-                        self._queue.charge(key_id, seconds)
-                    if part is _END:
-                        return
-                    if not playback.started:
-                        self.speed.observe_start(seconds)
-                    self._observe(part, seconds, playback.add(part.seconds, asked_at))
-                    yield part
+                    part = await self._make_part(work, playback, first=not (held_back or playback.started))
+                    if part is not None:
+                        held_back.append(part)
+                    if part is None or self._may_play(held_back, playback):
+                        made_seconds = sum(each.seconds for each in held_back)
+                        self._metrics.starved_seconds.inc(playback.add(made_seconds, asked_at))
+                        for each in held_back:
+                            yield each
+                        held_back.clear()
         finally:
             self._end(work)
+
+    async def _make_part(self, work: Parts, playback: Playback, *, first: bool) -> AudioPart | None:
+        """Waits for the engine and makes the next part; None at the end."""
+        async with self._queue.acquire(playback.key_id, playback.deadline()):
+            part, seconds = await self._step(work)
+            self._queue.charge(playback.key_id, seconds)
+        if part is _END:
+            return None
+        if first:
+            self.speed.observe_start(seconds)
+        self.speed.observe(seconds, part.seconds)
+        self._metrics.real_time_factor.set(self.speed.real_time_factor)
+        self._metrics.audio_seconds.inc(part.seconds)
+        return part
+
+    def _may_play(self, parts: list[AudioPart], playback: Playback) -> bool:
+        """Whether the listener has enough to wait for two steps: one of another text, and the next of this one."""
+        alone = self._active == 1
+        if alone or playback.started or not playback.live:
+            return True
+        return sum(part.seconds for part in parts) >= 2 * self.speed.longest_step_seconds
 
     async def run_in_background(self, work: Generator[T]) -> AsyncGenerator[T]:
         """The items of `work`, which nobody listens to yet: texts whose audio is due go first."""
@@ -115,12 +141,6 @@ class Scheduler:
 
         return await asyncio.get_running_loop().run_in_executor(self._worker, step)
 
-    def _observe(self, part: AudioPart, seconds: float, starved_seconds: float) -> None:
-        self.speed.observe(seconds, part.seconds)
-        self._metrics.real_time_factor.set(self.speed.real_time_factor)
-        self._metrics.audio_seconds.inc(part.seconds)
-        self._metrics.starved_seconds.inc(starved_seconds)
-
     def _begin(self) -> None:
         self._active += 1
         self._idle.clear()
@@ -147,6 +167,8 @@ class EngineSpeed:
         self._work_seconds, self._audio_seconds = 0.5, 5.0
         self.start_seconds = 0.1
         """What the first audio of a text takes: more than the real-time factor tells, because it begins a sentence."""
+        self.longest_step_seconds = 0.0
+        """What nearly the longest step took: for so long, nobody else gets the engine."""
 
     @property
     def real_time_factor(self) -> float:
@@ -157,6 +179,7 @@ class EngineSpeed:
         kept = math.exp(-audio_seconds / self._MEMORY_SECONDS)
         self._work_seconds = self._work_seconds * kept + work_seconds
         self._audio_seconds = self._audio_seconds * kept + audio_seconds
+        self.longest_step_seconds = max(work_seconds, self.longest_step_seconds * kept)
 
     def observe_start(self, work_seconds: float) -> None:
         self.start_seconds += (work_seconds - self.start_seconds) / self._MEMORY_STARTS
