@@ -227,8 +227,8 @@ def _make_report(
         f"{1000 * STARVED_OVER:.0f} ms "
         "of silence after it; finer than the stall of the clients' own process it cannot be measured. A response is "
         "whole if its end came, and "
-        "its audio is about as long as that of the same text on an idle server. Memory: in each phase, the last minute within 5 % "
-        "of the second.",
+        "its audio is about as long as that of the same text on an idle server. Memory: in each phase, the last minute "
+        "within 5 % of the second.",
     ]
     report.figures = {"capacity": capacity, "phases": [_to_json(phase) for phase in phases]}
     return report
