@@ -121,7 +121,7 @@ class Settings(BaseSettings):
     """The maximum number of texts synthesized at once, by all keys together. Fewer are admitted when the engine could
     not synthesize that many in real time: see SVC_MAX_LOAD."""
 
-    max_load: float = Field(0.7, gt=0, le=1)
+    max_load: float = Field(0.5, gt=0, le=1)
     """The share of the engine's time that admitted requests may need. What they need follows from the measured
     real-time factor; a request beyond it waits, and then gets 429 `system_busy`."""
 
