@@ -1,12 +1,13 @@
 """Synthesises held-out sentences with the teacher, with today's svc-turbo and with the exported networks, and scores.
 
-    python -m acoustic.evaluate speak exported clips --teacher kokoro.pt --head head.onnx \\
-        --voices build/teacher/voices --clones clones-validation.npz
+    python -m acoustic.evaluate references clips --teacher kokoro.pt --head head.onnx \\
+        --voices build/teacher/voices --clones clones-validation.npz    # slow, once
+    python -m acoustic.evaluate student exported clips                  # for every export
     python -m acoustic.evaluate score clips --whisper DIR --eres2net DIR
 
 Teacher is the port in torch. Turbo is the teacher's features with the shipped head. Student is the exported graphs,
-and "head" the exported decoder and head on the teacher's prosody. The teacher cannot speak with vocoder embeddings, so
-clones are compared with turbo.
+and "taught" the exported decoder and head on the teacher's prosody. The teacher cannot speak with vocoder embeddings,
+so clones are compared with turbo. Scores of clips that have not changed are kept.
 """
 
 import argparse
@@ -20,7 +21,7 @@ import torch
 from torch import Tensor
 
 from acoustic import model
-from acoustic.exported import ExportedNetworks, ProsodyOutput
+from acoustic.exported import ExportedNetworks
 from acoustic.voice_sampler import PARAMETERS
 from head.evaluate import Scorer, read_list, read_style, split_units
 from head.export import restore
@@ -30,23 +31,27 @@ from teacher.corpus import create_phonemizer, read_vocabulary
 from teacher.kokoro import STYLE, Kokoro
 
 LISTS = Path(__file__).parent.parent / "head"
-SHORT = ("Yes.", "Thank you!", "Room twelve?", "Not today.", "Good morning, Anna.", "Wait!")
-SPEAKERS = ("teacher", "turbo", "student", "head")
+SHORT = Path(__file__).parent / "short.txt"
+SHORT_VOICES = 3
+"""Of the English list's ten, in which each short text is spoken; others for the next text."""
+SPEAKERS = ("teacher", "turbo", "student", "taught")
 
 
 def list_items(every: int, clones: int) -> Iterator[dict]:
-    """The held-out lists, short texts, and English sentences in cloned voices."""
+    """The held-out lists, English sentences in cloned voices, and short texts."""
     english = read_list(LISTS / "heldout.tsv", every)
     others = read_list(LISTS / "heldout_languages.tsv", every)
     for kind, lines in (("english", english), ("languages", others)):
         for _, voice, language, text in lines:
             yield {"kind": kind, "voice": voice, "language": language, "text": text}
-    for i, text in enumerate(SHORT[::every]):
-        voice = english[i % len(english)][1]
-        yield {"kind": "short", "voice": voice, "language": "a", "text": text}
-    for clone in range(0, clones, every):
+    for clone in range(0, clones, 3 * every):
         text = english[clone % len(english)][3]
         yield {"kind": "clones", "voice": f"clone {clone}", "clone": clone, "language": "a", "text": text}
+    voices = list(dict.fromkeys(voice for _, voice, _, _ in english))
+    for i, text in enumerate(SHORT.read_text().splitlines()[::every]):
+        for j in range(SHORT_VOICES):
+            voice = voices[(SHORT_VOICES * i + j) % len(voices)]
+            yield {"kind": "short", "voice": voice, "language": voice[0], "text": text}
 
 
 def find_voice(item: dict, tokens: int, voices: Path, clones: dict) -> tuple[Tensor, Tensor, Tensor, float]:
@@ -79,10 +84,10 @@ def run_teacher(
 
 
 @torch.no_grad()
-def run_speak(args: argparse.Namespace) -> None:
+def run_references(args: argparse.Namespace) -> None:
+    """NUMBER.teacher.wav and NUMBER.turbo.wav, and in NUMBER.npz what the student is given and compared with."""
     args.clips.mkdir(parents=True, exist_ok=True)
     teacher, shipped_head = port.load(args.teacher), restore(args.head)
-    student = ExportedNetworks(args.exported)
     clones = dict(np.load(args.clones)) if args.clones else {"pitch_scale": ()}
     symbols, phonemizers = read_vocabulary(), {}
     items = {}
@@ -96,72 +101,137 @@ def run_speak(args: argparse.Namespace) -> None:
         durations, f0, energy, features = run_teacher(teacher, ids, timbre, prosody, scale)
         start = torch.zeros(1, dtype=torch.int64)
         phase, statistics = accumulate_phase(f0), utterance_statistics(features)
-        waves = {"turbo": shipped_head(features, f0, phase, timbre[:, -1], statistics, start, embedding).numpy()}
+        waves = {"turbo": shipped_head(features, f0, phase, timbre[:, -1], statistics, start, embedding)}
         if "clone" not in item:
-            waves["teacher"] = teacher.decoder.generator(features, f0, timbre[:, -1]).numpy()
-        output = student.predict_prosody(ids.numpy(), prosody.numpy())
-        output.f0 = output.f0 * np.float32(scale)
-        _, waves["student"] = student.synthesize(ids.numpy(), output, timbre.numpy(), embedding.numpy())
-        taught = ProsodyOutput(durations.numpy(), f0.numpy(), energy.numpy(), output.text)
-        _, waves["head"] = student.synthesize(ids.numpy(), taught, timbre.numpy(), embedding.numpy())
-        item["durations"] = float(25 * np.abs(output.durations - durations.numpy()).mean())
-        item["length"] = float(output.durations.sum() / durations.sum())
+            waves["teacher"] = teacher.decoder.generator(features, f0, timbre[:, -1])
         for who, wave in waves.items():
-            soundfile.write(args.clips / f"{number:03d}.{who}.wav", wave[0], 24000, subtype="FLOAT")
+            soundfile.write(args.clips / f"{number:03d}.{who}.wav", wave[0].numpy(), 24000, subtype="FLOAT")
+        known = {"ids": ids, "timbre": timbre, "style": prosody, "vocoder_embedding": embedding}
+        known |= {"durations": durations, "f0": f0, "energy": energy, "pitch_scale": torch.tensor(scale)}
+        np.savez(args.clips / f"{number:03d}.npz", **{name: value.numpy() for name, value in known.items()})
         items[f"{number:03d}"] = item
-    (args.clips / "items.json").write_text(json.dumps(items, indent=1))
+        (args.clips / "items.json").write_text(json.dumps(items, indent=1))
 
 
-def score_item(scorer: Scorer, clips: Path, name: str, item: dict) -> dict[str, float]:
-    paths = {who: clips / f"{name}.{who}.wav" for who in SPEAKERS}
-    audio = {who: scorer.load(path) for who, path in paths.items() if path.exists()}
-    reference = "turbo" if "clone" in item else "teacher"
+def run_student(args: argparse.Namespace) -> None:
+    """NUMBER.student.wav and NUMBER.taught.wav; errors of the prosody in prosody.json."""
+    networks = ExportedNetworks(args.exported)
+    compared = {}
+    for number in json.loads((args.clips / "items.json").read_text()):
+        known = dict(np.load(args.clips / f"{number}.npz"))
+        ids, durations, scale = known["ids"], known["durations"], np.float32(known["pitch_scale"])
+        own = networks.predict_prosody(ids, known["style"], pitch_scale=scale)
+        taught = networks.predict_prosody(ids, known["style"], durations=durations, pitch_scale=scale)
+        voiced = (taught.f0[0] > 50) & (known["f0"][0] > 50)
+        compared[number] = {
+            "durations": float(25 * np.abs(own.durations - durations).mean()),
+            "length": float(own.durations.sum() / durations.sum()),
+        }
+        if voiced.sum() > 20:
+            compared[number]["f0"] = float(np.corrcoef(taught.f0[0][voiced], known["f0"][0][voiced])[0, 1])
+        taught.f0, taught.energy = known["f0"], known["energy"]
+        taught.curve_summary = None
+        for who, prosody in (("student", own), ("taught", taught)):
+            _, wave = networks.synthesize(ids, prosody, known["timbre"], known["vocoder_embedding"])
+            soundfile.write(args.clips / f"{number}.{who}.wav", wave[0], 24000, subtype="FLOAT")
+    (args.clips / "prosody.json").write_text(json.dumps(compared, indent=1))
+
+
+class CachedScorer:
+    """Keeps the scores of a clip beside it, with the time of its last change."""
+
+    def __init__(self, scorer: Scorer) -> None:
+        self.scorer = scorer
+
+    def score(self, wave: Path, reference: Path | None, text: str, language: str) -> dict[str, float]:
+        changed = wave.stat().st_mtime
+        path = wave.with_suffix(".json")
+        kept = json.loads(path.read_text()) if path.exists() else {}
+        if kept.get("changed") != changed:
+            kept = {"changed": changed}
+        wanted = {"mos"}
+        if self.scorer.speaker and reference:
+            wanted.add("similarity")
+        if self.scorer.whisper:
+            wanted.add("errors")
+        if wanted - set(kept):
+            clip = self.scorer.load(wave)
+            if "mos" not in kept:
+                kept["mos"] = self.scorer.naturalness(clip)
+            if "similarity" in wanted - set(kept):
+                # Less than a second says nothing about the speaker.
+                long_enough = len(clip) > 16000
+                kept["similarity"] = self.scorer.similarity(self.scorer.load(reference), clip) if long_enough else None
+            if "errors" in wanted - set(kept):
+                kept["errors"] = self.scorer.count_errors(clip, text, language)
+            path.write_text(json.dumps(kept))
+        return {name: value for name, value in kept.items() if name != "changed" and value is not None}
+
+
+def score_item(scorer: CachedScorer, clips: Path, name: str, item: dict, who: tuple[str, ...]) -> dict[str, float]:
     text, language = item["text"], item["language"]
-    row = {"durations": item["durations"], "length": item["length"], "units": len(split_units(text, language))}
-    for who, clip in audio.items():
-        row[f"mos {who}"] = scorer.naturalness(clip)
-        # Less than a second says nothing about the speaker.
-        if scorer.speaker and who != reference and len(clip) > 16000:
-            row[f"similarity {who}"] = scorer.similarity(audio[reference], clip)
-        if scorer.whisper:
-            row[f"errors {who}"] = scorer.count_errors(clip, text, language)
+    reference = clips / f"{name}.{'turbo' if 'clone' in item else 'teacher'}.wav"
+    row = {"units": len(split_units(text, language))}
+    for speaker in who:
+        wave = clips / f"{name}.{speaker}.wav"
+        if wave.exists():
+            scores = scorer.score(wave, reference if wave != reference else None, text, language)
+            row |= {f"{measure} {speaker}": value for measure, value in scores.items()}
     return row
 
 
-def run_score(args: argparse.Namespace) -> None:
-    scorer = Scorer(args.whisper, args.eres2net)
-    items = json.loads((args.clips / "items.json").read_text())
-    rows = [(item, score_item(scorer, args.clips, name, item)) for name, item in items.items()]
-    means = [f"{measure} {who}" for measure in ("mos", "similarity") for who in SPEAKERS]
-    for kind in [*dict.fromkeys(item["kind"] for item, _ in rows), "all"]:
-        chosen = [row for item, row in rows if kind in (item["kind"], "all")]
-        line = f"{kind:12s} {len(chosen):3d}"
-        for key in [*means, "durations", "length"]:
+def print_table(rows: list[tuple[dict, dict]], who: tuple[str, ...]) -> None:
+    """A line for each kind, then for each voice of the English list."""
+    groups = dict.fromkeys(item["kind"] for item, _ in rows)
+    groups |= dict.fromkeys(item["voice"] for item, _ in rows if item["kind"] == "english")
+    means = [f"{measure} {speaker}" for measure in ("mos", "similarity") for speaker in who]
+    for group in groups:
+        chosen = [
+            row for item, row in rows if group == item["kind"] or (group, "english") == (item["voice"], item["kind"])
+        ]
+        line = f"{group:12s} {len(chosen):3d}"
+        for key in [*means, "durations", "length", "f0"]:
             values = [row[key] for row in chosen if key in row]
             if values:
                 line += f"  {key} {np.mean(values):.3f}"
-        for key in [f"errors {who}" for who in SPEAKERS]:
+        for key in [f"errors {speaker}" for speaker in who]:
             counted = [row for row in chosen if key in row]
             if counted:
                 line += f"  {key} {sum(row[key] for row in counted)}/{sum(row['units'] for row in counted)}"
         print(line)
 
 
+def run_score(args: argparse.Namespace) -> None:
+    scorer = CachedScorer(Scorer(args.whisper, args.eres2net))
+    items = json.loads((args.clips / "items.json").read_text())
+    items = dict(list(items.items())[:: args.every])
+    compared = args.clips / "prosody.json"
+    prosody = json.loads(compared.read_text()) if compared.exists() else {}
+    who = tuple(args.who)
+    rows = [(item, score_item(scorer, args.clips, n, item, who) | prosody.get(n, {})) for n, item in items.items()]
+    print_table(rows, who)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(required=True)
-    command = commands.add_parser("speak")
-    command.add_argument("exported", type=Path)
+    command = commands.add_parser("references")
     command.add_argument("clips", type=Path)
     for name in ("teacher", "head", "voices"):
         command.add_argument(f"--{name}", type=Path, required=True)
     command.add_argument("--clones", type=Path, help="of speakers that were not trained with")
     command.add_argument("--every", type=int, default=1, help="only every Nth item of each list")
-    command.set_defaults(run=run_speak)
+    command.set_defaults(run=run_references)
+    command = commands.add_parser("student")
+    command.add_argument("exported", type=Path)
+    command.add_argument("clips", type=Path)
+    command.set_defaults(run=run_student)
     command = commands.add_parser("score")
     command.add_argument("clips", type=Path)
     command.add_argument("--whisper", type=Path, help="a CTranslate2 Whisper model")
     command.add_argument("--eres2net", type=Path, help="a folder with `speakerlab` and the checkpoint")
+    command.add_argument("--every", type=int, default=1, help="only every Nth item")
+    command.add_argument("--who", nargs="*", default=SPEAKERS, choices=SPEAKERS)
     command.set_defaults(run=run_score)
     args = parser.parse_args()
     args.run(args)

@@ -1,14 +1,18 @@
-"""Exports the networks as four ONNX graphs, for one utterance at a time on a CPU, with large products in int8.
+"""Exports the networks as six ONNX graphs, for one utterance at a time on a CPU, with large products in int8.
 
     python -m acoustic.export run exported              # run holds prosody.pt, decoder.pt, head.pt
     python -m acoustic.export run exported --floats
 
 | graph | in | out | runs |
 |---|---|---|---|
-| prosody | ids, style (the half for prosody), speed | durations, f0, energy, text | once a sentence |
+| prosody | ids, style (its prosody half), speed | durations, curve_text, curve_film, curve_summary | once a sentence |
+| curves | curve_text, place, duration of a window; curve_film as film | f0, energy | for each window |
+| text | ids of a window | text | for each window |
 | conditioning | timbre of 11 layers, summary, vocoder_embedding | film, head_film | once a sentence |
 | decoder | text, place, duration, f0, energy of a window; film | features | for each window |
 | head | features, f0, phase of a window; head_film as film, position, mask_offset | wave | for each window |
+
+Weights that are not in int8 are stored as fp16, which ONNX Runtime makes floats of when it loads them.
 """
 
 import argparse
@@ -23,24 +27,35 @@ from torch import Tensor, nn
 
 from acoustic import model
 
-GRAPHS = ("prosody", "conditioning", "decoder", "head")
+GRAPHS = ("prosody", "curves", "text", "conditioning", "decoder", "head")
 OPSET = 20
 LEAST_WEIGHTS = 60_000
 """Smaller matrices stay in floats: quantising their inputs costs more than it saves."""
 
 
 class ProsodyGraph(nn.Module):
-    def __init__(self, prosody: model.Prosody, text: model.TextTower) -> None:
+    """All that needs the whole sentence, at the rate of phonemes."""
+
+    def __init__(self, prosody: model.Prosody) -> None:
         super().__init__()
-        self.prosody, self.text = prosody, text
+        self.prosody = prosody
 
     def forward(self, ids: Tensor, style: Tensor, speed: Tensor) -> tuple[Tensor, ...]:
         film = self.prosody.make_film(style)
         encoded = self.prosody.encode(ids, film, None)
-        durations = torch.round(self.prosody.predict_durations(encoded) / speed[:, None]).clamp(min=1).long()
-        token, place = model.expand_tokens(durations, durations.sum())
-        curves = self.prosody.predict_curves(encoded, token, place, durations.gather(1, token), film, None)
-        return durations, *model.decode_curves(curves), self.text(ids)
+        durations = torch.round(self.prosody.predict_durations(encoded) / speed[:, None]).clamp(min=1)
+        summary = self.prosody.predict_summary(encoded, durations)
+        frame_film = stack_film(film[2 * self.prosody.size.layers :])
+        return durations.long(), self.prosody.entry(encoded), frame_film, summary
+
+
+class CurvesGraph(nn.Module):
+    def __init__(self, prosody: model.Prosody) -> None:
+        super().__init__()
+        self.prosody = prosody
+
+    def forward(self, curve_text: Tensor, place: Tensor, duration: Tensor, film: Tensor) -> tuple[Tensor, ...]:
+        return model.decode_curves(self.prosody.finish_curves(curve_text, place, duration, split_film(film), None))
 
 
 class ConditioningGraph(nn.Module):
@@ -170,9 +185,24 @@ def quantise(graph: onnx.ModelProto) -> int:
     return count
 
 
+def store_as_fp16(graph: onnx.ModelProto) -> None:
+    """Large weights as fp16 with a cast to fp32, which ONNX Runtime folds when it loads the file."""
+    casts = []
+    for tensor in graph.graph.initializer:
+        array = numpy_helper.to_array(tensor)
+        # Not the steps of int8 weights, which can be too small for fp16.
+        if array.dtype == np.float32 and array.size > 1000 and not tensor.name.endswith(".steps"):
+            name = tensor.name
+            tensor.CopyFrom(numpy_helper.from_array(array.astype(np.float16), f"{name}.half"))
+            casts.append(helper.make_node("Cast", [f"{name}.half"], [name], to=onnx.TensorProto.FLOAT))
+    nodes = [*casts, *graph.graph.node]
+    del graph.graph.node[:]
+    graph.graph.node.extend(nodes)
+
+
 def export_graph(module: nn.Module, example: dict[str, Tensor], outputs: dict[str, str], path: Path) -> None:
     """`outputs`: their names, and what their second axis counts ("" if its length is fixed)."""
-    axes = {"ids": "tokens", "text": "frames", "place": "frames", "duration": "frames"}
+    axes = {"ids": "tokens", "text": "frames", "curve_text": "frames", "place": "frames", "duration": "frames"}
     axes |= {"f0": "half_frames", "energy": "half_frames", "phase": "half_frames", "features": "half_frames"}
     axes = {name: axes[name] for name in example if name in axes} | {n: axis for n, axis in outputs.items() if axis}
     torch.onnx.export(
@@ -195,12 +225,25 @@ def export(prosody: model.Prosody, decoder: model.Decoder, head: model.Head, fol
     frames = 40
     integers = torch.ones(1, frames, dtype=torch.int64)
     f0 = torch.full((1, 2 * frames), 150.0)
+    ids = torch.randint(1, model.SYMBOLS, (1, 17))
     export_graph(
-        ProsodyGraph(prosody, decoder.text),
-        {"ids": torch.randint(1, model.SYMBOLS, (1, 17)), "style": torch.randn(1, 128), "speed": torch.ones(1)},
-        {"durations": "tokens", "f0": "half_frames", "energy": "half_frames", "text": "tokens"},
+        ProsodyGraph(prosody),
+        {"ids": ids, "style": torch.randn(1, 128), "speed": torch.ones(1)},
+        {"durations": "tokens", "curve_text": "tokens", "curve_film": "", "curve_summary": ""},
         folder / "prosody.onnx",
     )
+    export_graph(
+        CurvesGraph(prosody),
+        {
+            "curve_text": torch.randn(1, frames, prosody.size.width),
+            "place": 0 * integers,
+            "duration": integers,
+            "film": torch.ones(1, prosody.size.frame_layers, 2, prosody.size.width),
+        },
+        {"f0": "half_frames", "energy": "half_frames"},
+        folder / "curves.onnx",
+    )
+    export_graph(decoder.text, {"ids": ids}, {"text": "tokens"}, folder / "text.onnx")
     export_graph(
         ConditioningGraph(decoder, head),
         {
@@ -242,6 +285,8 @@ def export(prosody: model.Prosody, decoder: model.Decoder, head: model.Head, fol
         graph = onnx.load(path)
         # The conditioning is a hundredth of the cost, and its errors would be in every frame.
         count = 0 if floats or name == "conditioning" else quantise(graph)
+        if not floats:
+            store_as_fp16(graph)
         onnx.save(graph, path)
         print(f"{name}: {path.stat().st_size / 1e6:.1f} MB, {count} products in int8")
 

@@ -1,7 +1,8 @@
 """The networks: phonemes and a voice in, samples out, no recurrent layers.
 
-    tokens ──▶ Prosody ──▶ durations ──▶ F0 and energy                    once a sentence
-    tokens ──▶ TextTower ──▶ articulation                                 once a sentence
+    tokens ──▶ Prosody ──▶ durations, summary of the curves               once a sentence
+           └─▶ Prosody's frame blocks ──▶ F0 and energy                   window by window
+    tokens ──▶ TextTower ──▶ articulation                                 window by window
     both, and the voice ──▶ Decoder ──▶ features ──▶ Head ──▶ samples     window by window
 
 Only the attention of `Prosody` sees the whole sentence, at the rate of phonemes. Everything at the rate of frames is
@@ -18,14 +19,15 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from head import model as shipped
-from head.model import BINS, FEATURES, NOISE_FRAMES, SUBFRAMES, ConvNeXtBlock, HeadSize, pulse_train
+from head.model import BINS, FEATURES, HOP, N_FFT, NOISE_FRAMES, SUBFRAMES, ConvNeXtBlock, HeadSize, pulse_train
 from teacher.kokoro import STYLE
 from teacher.styles import LAYERS
 
 SYMBOLS = 178
 VOCODER_EMBEDDING = HeadSize.condition
 MASKS = SUBFRAMES * 4 * BINS
-SUMMARY = SYMBOLS + 6
+CURVE_SUMMARY = 5
+SUMMARY = SYMBOLS + CURVE_SUMMARY + 1
 PLACES = 5
 MAX_POSITIONS = 512
 """Tokens, with the padding at both ends."""
@@ -120,7 +122,8 @@ class FilmLayer(nn.Module):
         nn.init.zeros_(self.linear.bias)
 
     def forward(self, condition: Tensor) -> Film:
-        pairs = self.linear(condition).view(-1, self.count, 2, 1, self.width)
+        # Three dimensions: exported as MatMul, which can be quantised, not as Gemm.
+        pairs = self.linear(condition[:, None]).view(-1, self.count, 2, 1, self.width)
         return [(1 + pairs[:, i, 0], pairs[:, i, 1]) for i in range(self.count)]
 
 
@@ -179,6 +182,10 @@ class Prosody(nn.Module):
         )
         self.frame_norm = nn.LayerNorm(size.width)
         self.curve = nn.Linear(size.width, 6)
+        self.frame_context = size.frame_layers * (size.frame_kernel // 2)
+        self.summary_entry = nn.Linear(size.width, size.condition)
+        self.summary_exit = nn.Linear(size.condition, CURVE_SUMMARY)
+        self.summary_norm = InputNorm(CURVE_SUMMARY)
         nn.init.normal_(self.embedding.weight, std=0.5)
         nn.init.constant_(self.duration.bias, 2.0)
 
@@ -203,6 +210,13 @@ class Prosody(nn.Module):
         """[B, N], in frames of 25 ms, not yet rounded."""
         return F.softplus(self.duration(encoded).squeeze(2))
 
+    def predict_summary(self, encoded: Tensor, durations: Tensor) -> Tensor:
+        """What `summarise_curves` will find. durations [B, N], zero where there is no token."""
+        weights = durations.to(encoded.dtype)[:, :, None]
+        pooled = (encoded * weights).sum(dim=1) / weights.sum(dim=1)
+        normalised = self.summary_exit(F.silu(self.summary_entry(pooled))).float()
+        return normalised * self.summary_norm.scale + self.summary_norm.mean
+
     def predict_curves(
         self, encoded: Tensor, token: Tensor, place: Tensor, duration: Tensor, film: Film, mask: Tensor | None
     ) -> Tensor:
@@ -210,11 +224,15 @@ class Prosody(nn.Module):
 
         token, place, duration [B, T]: of each frame, the index of its phoneme, its place in it, and how long that is.
         """
-        x = self.entry(encoded).gather(1, token[:, :, None].expand(-1, -1, encoded.shape[2]))
-        x = x + self.place(encode_place(place, duration).to(x.dtype))
+        text = self.entry(encoded).gather(1, token[:, :, None].expand(-1, -1, encoded.shape[2]))
+        return self.finish_curves(text, place, duration, film[2 * self.size.layers :], mask)
+
+    def finish_curves(self, text: Tensor, place: Tensor, duration: Tensor, film: Film, mask: Tensor | None) -> Tensor:
+        """text [B, T, width]: the encoding of each frame's phoneme. A window needs `frame_context` to either side."""
+        x = text + self.place(encode_place(place, duration).to(text.dtype))
         present = None if mask is None else mask[:, :, None].to(x.dtype)
         x = x if present is None else x * present
-        for block, (gain, offset) in zip(self.frame_blocks, film[2 * self.size.layers :], strict=True):
+        for block, (gain, offset) in zip(self.frame_blocks, film, strict=True):
             x = block(x, gain, offset, present)
         return self.curve(self.frame_norm(x)).float().view(x.shape[0], -1, 3)
 
@@ -256,21 +274,32 @@ def encode_curves(f0: Tensor, energy: Tensor) -> Tensor:
     return torch.stack([voiced, pitch, energy], dim=2).reshape(f0.shape[0], -1, 6)
 
 
-def summarise(ids: Tensor, durations: Tensor, f0: Tensor, energy: Tensor) -> Tensor:
-    """The utterance, for what the teacher's instance norms do: shares of the phonemes in its time, pitch, energy.
+def summarise_curves(f0: Tensor, energy: Tensor, mask: Tensor | None = None) -> Tensor:
+    """Share of voiced frames, mean and spread of pitch, mean and spread of energy. [B, 2 T] twice → [B, 5]
 
-    ids, durations [N] of one text, f0, energy [B, 2 T] of a batch of voices that speak it → [B, 184]
+    mask [B, 2 T] or None where nothing is padded.
     """
-    shares = torch.zeros(SYMBOLS, device=f0.device).index_add(0, ids, durations.to(f0.dtype))
-    shares = (10 * shares / shares.sum()).expand(len(f0), -1)
-    voiced = (f0 > 10).to(f0.dtype)
+    present = torch.ones_like(f0) if mask is None else mask.to(f0.dtype)
+    count = present.sum(dim=1)
+    voiced = (f0 > 10).to(f0.dtype) * present
     pitch = torch.log(f0.clamp(min=10) / 150)
-    share = voiced.mean(dim=1)
-    mean = (pitch * voiced).mean(dim=1) / (share + 1e-3)
-    spread = torch.sqrt(((pitch - mean[:, None]).square() * voiced).mean(dim=1) / (share + 1e-3) + 1e-6)
-    length = torch.full_like(share, math.log(f0.shape[1] / 320))
-    curves = [share, mean, spread, energy.mean(dim=1), energy.std(dim=1, correction=0), length]
-    return torch.cat([shares, torch.stack(curves, dim=1)], dim=1)
+    share = voiced.sum(dim=1) / count
+    mean = (pitch * voiced).sum(dim=1) / count / (share + 1e-3)
+    spread = torch.sqrt(((pitch - mean[:, None]).square() * voiced).sum(dim=1) / count / (share + 1e-3) + 1e-6)
+    energy_mean = (energy * present).sum(dim=1) / count
+    energy_spread = torch.sqrt(((energy - energy_mean[:, None]).square() * present).sum(dim=1) / count + 1e-6)
+    return torch.stack([share, mean, spread, energy_mean, energy_spread], dim=1)
+
+
+def summarise(ids: Tensor, durations: Tensor, curves: Tensor) -> Tensor:
+    """The utterance, for what the teacher's instance norms do: shares of the phonemes in its time, curves, length.
+
+    ids, durations [B, N], durations zero where there is no token; curves [B, 5], of `summarise_curves` → [B, 184]
+    """
+    weights = durations.to(curves.dtype)
+    total = weights.sum(dim=1, keepdim=True)
+    shares = torch.zeros(len(ids), SYMBOLS, device=ids.device, dtype=curves.dtype).scatter_add(1, ids, weights)
+    return torch.cat([10 * shares / total, curves, torch.log(total / 160)], dim=1)
 
 
 class Decoder(nn.Module):
@@ -324,6 +353,46 @@ class Head(shipped.Head):
         self.blocks = nn.ModuleList(
             MaskedBlock(self.size.width, self.size.inner, self.size.kernel) for _ in range(self.size.blocks)
         )
+        if dense_transforms:
+            self._fold_transforms()
+
+    def _fold_transforms(self) -> None:
+        """Halves of the matrices: cosines are even in time and sines odd, and so is the product with the window."""
+        middle = N_FFT // 2
+        parts = {
+            "analysis_even": self.analysis[: middle + 1, :BINS],
+            "analysis_odd": self.analysis[1:middle, BINS:],
+            "synthesis_even": self.synthesis[:BINS, : middle + 1],
+            "synthesis_odd": self.synthesis[BINS:, 1:middle],
+        }
+        for name, part in parts.items():
+            self.register_buffer(name, part.contiguous(), persistent=False)
+
+    def _analyse(self, wave: Tensor) -> tuple[Tensor, Tensor]:
+        if not self.dense_transforms:
+            return super()._analyse(wave)
+        batch, middle = len(wave), N_FFT // 2
+        frames = F.pad(wave, (225, 225))
+        blocks = frames[:, : frames.shape[1] // HOP * HOP].view(batch, -1, HOP)
+        count = blocks.shape[1] - 3
+        frames = torch.cat([blocks[:, i : i + count] for i in range(4)], dim=2)
+        before, after = frames[..., 1:middle], frames[..., middle + 1 :].flip(2)
+        even = torch.cat([frames[..., :1], before + after, frames[..., middle : middle + 1]], dim=2)
+        shape = (batch, count // SUBFRAMES, SUBFRAMES, BINS)
+        return (even @ self.analysis_even).view(shape), ((before - after) @ self.analysis_odd).view(shape)
+
+    def _synthesise(self, real: Tensor, imaginary: Tensor) -> Tensor:
+        if not self.dense_transforms:
+            return super()._synthesise(real, imaginary)
+        middle = N_FFT // 2
+        even, odd = real.flatten(1, 2) @ self.synthesis_even, imaginary.flatten(1, 2) @ self.synthesis_odd
+        inner = even[..., 1:middle]
+        halves = [even[..., :1], inner + odd, even[..., middle:], (inner - odd).flip(2)]
+        frames = torch.cat(halves, dim=2)
+        batch, count = frames.shape[:2]
+        quarters = frames.view(batch, count, 4, HOP).unbind(2)
+        added = sum(F.pad(quarter, (0, 0, i, 3 - i)) for i, quarter in enumerate(quarters))
+        return added.flatten(1)[:, 225 : 225 + count * HOP]
 
     def start_from(self, head: shipped.Head) -> None:
         """Takes over the shipped head's weights, so that vocoder embeddings of existing voices keep their meaning."""
@@ -399,9 +468,22 @@ class Head(shipped.Head):
             )
 
 
-def normalise_statistics(head: shipped.Head, features: Tensor) -> Tensor:
-    """The statistics that the shipped head's condition takes, of features [B, 512, T] as the teacher makes them."""
-    mean, deviation = shipped.utterance_statistics(features).chunk(2, dim=1)
+def copy_with_masks(head: shipped.Head) -> Head:
+    """The shipped head with all of its blocks, for batches of different lengths."""
+    copy = Head(head.size).to(head.feature_mean.device)
+    copy.load_state_dict(head.state_dict())
+    return copy.requires_grad_(False)
+
+
+def normalise_statistics(head: shipped.Head, features: Tensor, present: Tensor) -> Tensor:
+    """The statistics that the shipped head's condition takes, of features [B, 512, T] as the teacher makes them.
+
+    present [B, T]: which frames there are.
+    """
+    mask = present[:, None].to(features.dtype)
+    count = mask.sum(dim=2)
+    mean = (features * mask).sum(dim=2) / count
+    deviation = torch.sqrt(((features - mean[..., None]) * mask).square().sum(dim=2) / count)
     mean = (mean - head.feature_mean) / head.feature_scale
     return torch.cat([mean, torch.log(deviation / head.feature_scale + 1e-3)], dim=1)
 
@@ -425,5 +507,9 @@ def load(name: str, folder: Path, dense_transforms: bool = False) -> nn.Module:
         module = Decoder(DecoderSize(**saved["size"]))
     else:
         module = Head(HeadSize(**saved["size"]), dense_transforms)
-    module.load_state_dict({k: v.float() if v.is_floating_point() else v for k, v in saved["weights"].items()})
+    weights = {k: v.float() if v.is_floating_point() else v for k, v in saved["weights"].items()}
+    missing, unexpected = module.load_state_dict(weights, strict=False)
+    # The first training had no summary of the curves.
+    if unexpected or any(not key.startswith("summary") for key in missing):
+        raise ValueError(f"{name}.pt is of another network: {missing}, {unexpected}")
     return module.eval()

@@ -98,22 +98,25 @@ def synthesize(
             return ProsodyCache(**{name: torch.cat(values) for name, values in parts.items()})
 
 
+def pad_texts(texts: list[np.ndarray], device: torch.device) -> tuple[Tensor, Tensor]:
+    """Ids [B, N] on the device, with the padding at both ends, and lengths [B] on the CPU."""
+    lengths = torch.tensor([len(text) + 2 for text in texts])
+    ids = torch.zeros(len(texts), int(lengths.max()), dtype=torch.long)
+    for row, text in zip(ids, texts, strict=True):
+        row[1 : len(text) + 1] = torch.from_numpy(text.astype(np.int64))
+    return ids.to(device), lengths
+
+
 def _speak_group(
     predictor: BatchedProsody, voices: VoiceSampler, texts: list[np.ndarray], built_in: bool
 ) -> dict[str, Tensor]:
     device, count = voices.device, len(texts)
-    lengths = torch.tensor([len(text) + 2 for text in texts])
-    ids = torch.zeros(count, int(lengths.max()), dtype=torch.long)
-    for row, text in zip(ids, texts, strict=True):
-        row[1 : len(text) + 1] = torch.from_numpy(text.astype(np.int64))
-    ids = ids.to(device)
+    ids, lengths = pad_texts(texts, device)
     speed = None
     if built_in:
         style = voices.sample_built_in((lengths - 2).to(device))
     else:
-        # Lengths of a group are nearly equal: one row of the style tables does for all. Clones come last in a sample,
-        # and the longest texts last in a group.
-        style = voices.sample(int(lengths.median()) - 2, count).prosody[torch.randperm(count, device=device)]
+        style = voices.sample_for(lengths - 2).prosody
         # A voice keeps its melody at another speed, so the curves must be learned at all of them.
         speed = torch.exp(0.25 * torch.randn(count, device=device)).clamp(0.6, 1.6)
         speed = torch.where(torch.rand(count, device=device) < 0.6, 1.0, speed)

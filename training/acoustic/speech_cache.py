@@ -2,20 +2,25 @@
 
 import math
 import random
+import time
 from dataclasses import dataclass, fields
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
-from acoustic.model import normalise_statistics, summarise
-from acoustic.prosody_cache import FRAMES_PER_HOUR
+from acoustic import model
+from acoustic.batched_teacher import BatchedProsody, BatchedSpeech
+from acoustic.prosody_cache import FRAMES_PER_HOUR, pad_texts
 from acoustic.voice_sampler import SampledVoices, VoiceSampler
 from head import model as shipped
-from head.model import NOISE_FRAMES, accumulate_phase, utterance_statistics
+from head.model import NOISE_FRAMES, accumulate_phase
 from teacher.corpus import MAX_TOKENS
 from teacher.kokoro import FRAME, Kokoro
 
+LARGEST_GROUP = 256
+"""Most texts that the teacher speaks at once."""
 LONGEST = 480
 """Most frames of 25 ms in a clip; longer ones are skipped."""
 TOKENS = MAX_TOKENS + 2
@@ -46,13 +51,17 @@ class SpeechCache:
     def hours(self) -> float:
         return len(self.f0) / FRAMES_PER_HOUR
 
-    def find_starts(self, length: int, margin: int) -> tuple[Tensor, Tensor]:
-        """Every frame at which a crop can begin, and its clip. Crops reach up to `margin` frames beyond their clip."""
+    def find_starts(self, length: int, margin: int, least: int = 1) -> tuple[Tensor, Tensor]:
+        """Every frame at which a crop can begin, and its clip. Crops reach up to `margin` frames beyond their clip.
+
+        `least`: that many for each clip; the starts of short ones are repeated, which would hardly be seen otherwise.
+        """
         first = torch.cumsum(self.frames, 0) - self.frames
-        count = (self.frames - length + 2 * margin).clamp(min=1)
+        possible = (self.frames - length + 2 * margin).clamp(min=1)
+        count = possible.clamp(min=least)
         clip = torch.repeat_interleave(torch.arange(len(count), device=count.device), count)
         within = torch.arange(len(clip), device=clip.device) - (torch.cumsum(count, 0) - count)[clip]
-        return first[clip] - margin + within, clip
+        return first[clip] - margin + within % possible[clip], clip
 
     def crop(self, start: Tensor, clip: Tensor, length: int, text_context: int) -> dict[str, Tensor]:
         """All inputs and targets of `length` frames; `mask` says which of them belong to the clip.
@@ -94,109 +103,108 @@ def synthesize(
     head: shipped.Head,
     voices: VoiceSampler,
     texts: list[np.ndarray],
-    hours: float = math.inf,
-    batch: int = 4,
+    tokens: int = 4500,
+    seconds: float = math.inf,
 ) -> SpeechCache:
-    """That many hours of speech, each text in a batch of voices that share its durations; less if texts run out."""
+    """Each text in a voice of its own. `tokens`: in a batch; `seconds`: after which texts are left out."""
+    speech, vocoder = BatchedSpeech(teacher), model.copy_with_masks(head)
+    groups = group_by_length([text for text in texts if len(text) + 2 <= TOKENS], tokens)
+    random.shuffle(groups)
     parts: dict[str, list[Tensor]] = {f.name: [] for f in fields(SpeechCache)}
-    clips = frames = 0
-    for text in texts:
-        if frames >= hours * FRAMES_PER_HOUR:
+    clips, began = 0, time.monotonic()
+    for group in groups:
+        if time.monotonic() - began > seconds:
             break
-        rows = _speak_text(teacher, head, voices.sample(len(text), batch), text)
+        rows = _speak_group(speech, vocoder, voices, group)
         if rows is None:
             continue
-        count = len(rows["frames"])
-        length = len(rows["f0"]) // max(1, count)
-        rows["clip"] = torch.arange(clips, clips + count, device=voices.device).repeat_interleave(length)
-        clips += count
-        frames += len(rows["f0"])
+        rows["clip"] += clips
+        clips += len(rows["frames"])
         for name, value in rows.items():
             parts[name].append(value)
     return SpeechCache(**{name: torch.cat(values) for name, values in parts.items()})
 
 
-def _speak_text(
-    teacher: Kokoro, head: shipped.Head, voices: SampledVoices, text: np.ndarray
+def group_by_length(texts: list[np.ndarray], tokens: int) -> list[list[np.ndarray]]:
+    """Texts of similar lengths, about so many tokens together."""
+    groups: list[list[np.ndarray]] = [[]]
+    for text in sorted(texts, key=len):
+        if (groups[-1] and (len(groups[-1]) + 1) * (len(text) + 2) > tokens) or len(groups[-1]) == LARGEST_GROUP:
+            groups.append([])
+        groups[-1].append(text)
+    return groups
+
+
+def _speak_group(
+    speech: BatchedSpeech, vocoder: model.Head, sampler: VoiceSampler, texts: list[np.ndarray]
 ) -> dict[str, Tensor] | None:
-    """The rows of a cache, without `clip`; None if the text is too long."""
-    device, batch = voices.prosody.device, len(voices.prosody)
-    ids = torch.tensor([0, *text.tolist(), 0], device=device)
-    if len(ids) > TOKENS:
+    """The rows of a cache, `clip` counted from zero; None if all of the texts are too long."""
+    device = sampler.device
+    ids, lengths = pad_texts(texts, device)
+    voices = sampler.sample_for(lengths - 2)
+    speed = torch.empty(len(texts), device=device).uniform_(0.75, 1.3)
+    _, durations, f0, energy = BatchedProsody(speech.teacher).predict(ids, lengths, voices.prosody, speed)
+    kept = (durations.sum(dim=1) <= LONGEST).nonzero().squeeze(1)
+    if len(kept) == 0:
         return None
-    leader = random.randrange(batch)
-    f0, energy, durations = _predict_prosody(teacher, ids, voices.prosody, random.uniform(0.75, 1.3), leader)
-    length = int(durations.sum())
-    if length > LONGEST:
-        return None
-    f0 = f0 * voices.pitch_scale[:, None]
-    token = torch.repeat_interleave(torch.arange(len(ids), device=device), durations)
-    place = torch.arange(length, device=device) - (torch.cumsum(durations, 0) - durations)[token]
-    encoded = teacher.text_encoder(ids[None])[:, :, token].expand(batch, -1, -1)
-    features = teacher.decoder.features(encoded, f0, energy, voices.timbre[:, :-1])
+    ids, durations, voices, lengths = ids[kept], durations[kept], voices.pick(kept), lengths[kept.cpu()]
+    frames = durations.sum(dim=1)
+    count = int(frames.max())
+    f0, energy = f0[kept, : 2 * count] * voices.pitch_scale[:, None], energy[kept, : 2 * count]
+    features = speech.make_features(ids, lengths, durations, f0, energy, voices.timbre[:, :-1])
     phase = accumulate_phase(f0)
-    wave = _vocode(teacher, head, voices, features, f0, phase)
+    half_present = torch.arange(2 * count, device=device)[None] < 2 * frames[:, None]
+    normalised = ((features - vocoder.feature_mean[:, None]) / vocoder.feature_scale[:, None]).transpose(1, 2)
+    statistics = model.normalise_statistics(vocoder, features, half_present)
+    wave = _vocode(speech, vocoder, voices, features, normalised, statistics, f0, phase, half_present)
     good = ((wave.abs().amax(dim=1) < 2.0) & wave.isfinite().all(dim=1)).nonzero().squeeze(1)
-    normalised = (features - head.feature_mean[:, None]) / head.feature_scale[:, None]
-    padded_ids = torch.full((TOKENS,), -1, device=device)
-    padded_ids[: len(ids)] = ids
-    padded_durations = torch.ones(TOKENS, dtype=torch.long, device=device)
-    padded_durations[: len(ids)] = durations
-    count = len(good)
+    token, place = model.expand_tokens(durations, count)
+    curves = model.summarise_curves(f0, energy, half_present)
+    known = torch.arange(ids.shape[1], device=device)[None] < lengths.to(device)[:, None]
+    padding = (0, TOKENS - ids.shape[1])
+    present = (torch.arange(count, device=device)[None] < frames[:, None])[good]
+    clip = torch.arange(len(good), device=device)[:, None].expand(-1, count)
     return {
-        "features": normalised[good].transpose(1, 2).unflatten(1, (length, 2)).half().flatten(0, 1),
-        "wave": wave[good].unflatten(1, (length, 2 * FRAME)).half().flatten(0, 1),
-        "f0": f0[good].unflatten(1, (length, 2)).flatten(0, 1),
-        "phase": phase[good].unflatten(1, (length, 2)).flatten(0, 1),
-        "energy": energy[good].unflatten(1, (length, 2)).flatten(0, 1),
-        "token": token.repeat(count).to(torch.int16),
-        "place": place.repeat(count).to(torch.int16),
-        "ids": padded_ids.repeat(count, 1).to(torch.int16),
-        "durations": padded_durations.repeat(count, 1).to(torch.int16),
-        "frames": torch.full((count,), length, device=device),
+        "features": normalised[good].unflatten(1, (count, 2))[present].half(),
+        "wave": wave[good].unflatten(1, (count, 2 * FRAME))[present].half(),
+        "f0": f0[good].unflatten(1, (count, 2))[present],
+        "phase": phase[good].unflatten(1, (count, 2))[present],
+        "energy": energy[good].unflatten(1, (count, 2))[present],
+        "clip": clip[present],
+        "token": token[good][present].to(torch.int16),
+        "place": place[good][present].to(torch.int16),
+        "ids": F.pad(torch.where(known, ids, -1), padding, value=-1)[good].to(torch.int16),
+        "durations": F.pad(torch.where(known, durations, 1), padding, value=1)[good].to(torch.int16),
+        "frames": frames[good],
         "timbre": voices.timbre[good].half(),
         "vocoder_embedding": voices.vocoder_embedding[good].half(),
-        "summary": summarise(ids, durations, f0, energy)[good],
-        "statistics": normalise_statistics(head, features)[good],
+        "summary": model.summarise(ids, durations, curves)[good],
+        "statistics": statistics[good],
     }
 
 
-def _predict_prosody(
-    teacher: Kokoro, ids: Tensor, prosody: Tensor, speed: float, leader: int
-) -> tuple[Tensor, Tensor, Tensor]:
-    """F0, energy and durations of one text in a batch of voices, at the durations of the voice `leader`.
-
-    `Kokoro.acoustic_features` takes the mean of the durations, which is smoother than any voice's own.
-    """
-    predictor = teacher.predictor
-    words = teacher.bert_encoder(teacher.bert(ids[None])).expand(len(prosody), -1, -1)
-    encoded = predictor.text_encoder(words, prosody)
-    predicted = predictor.durations(encoded[leader : leader + 1])[0]
-    durations = torch.round(predicted / speed).clamp(min=1).long()
-    index = torch.repeat_interleave(torch.arange(len(durations), device=ids.device), durations)
-    f0, energy = predictor.curves(encoded[:, index], prosody)
-    return f0, energy, durations
-
-
 def _vocode(
-    teacher: Kokoro, head: shipped.Head, voices: SampledVoices, features: Tensor, f0: Tensor, phase: Tensor
+    speech: BatchedSpeech,
+    vocoder: model.Head,
+    voices: SampledVoices,
+    features: Tensor,
+    normalised: Tensor,
+    statistics: Tensor,
+    f0: Tensor,
+    phase: Tensor,
+    present: Tensor,
 ) -> Tensor:
     """The teacher's generator, or the shipped head for voices with a vocoder embedding, which only it can speak."""
-    wave = torch.empty(len(f0), f0.shape[1] * FRAME, device=f0.device)
-    by_teacher = (~voices.embedded).nonzero().squeeze(1)
-    if len(by_teacher):
-        wave[by_teacher] = teacher.decoder.generator(
-            features[by_teacher], f0[by_teacher], voices.timbre[by_teacher, -1]
-        )
-    by_head = voices.embedded.nonzero().squeeze(1)
-    if len(by_head):
-        wave[by_head] = head(
-            features[by_head],
-            f0[by_head],
-            phase[by_head],
-            voices.timbre[by_head, -1],
-            utterance_statistics(features[by_head]),
-            torch.randint(NOISE_FRAMES, (len(by_head),), device=f0.device),
-            voices.vocoder_embedding[by_head],
-        )
+    wave = torch.zeros(len(f0), f0.shape[1] * FRAME, device=f0.device)
+    chosen = (~voices.embedded).nonzero().squeeze(1)
+    if len(chosen):
+        lengths = present[chosen].sum(dim=1)
+        wave[chosen] = speech.vocode(features[chosen], f0[chosen], voices.timbre[chosen, -1], lengths)
+    chosen = voices.embedded.nonzero().squeeze(1)
+    if len(chosen):
+        film = vocoder.make_film(voices.timbre[chosen, -1], statistics[chosen], voices.vocoder_embedding[chosen])
+        position = torch.randint(NOISE_FRAMES, (len(chosen),), device=f0.device)
+        mask = present[chosen][..., None].float()
+        spoken = vocoder(normalised[chosen] * mask, f0[chosen], phase[chosen], film, position, mask=mask)
+        wave[chosen] = (spoken.unflatten(1, (-1, FRAME)) * mask).flatten(1)
     return wave

@@ -11,14 +11,18 @@ GPU each step is one captured CUDA graph.
 
 import argparse
 import copy
+import math
 import random
 import time
+from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from acoustic import corpus, model
+from acoustic.schedule import Progress
 from acoustic.speech_cache import SpeechCache, synthesize
 from acoustic.voice_sampler import VoiceSampler
 from head import discriminators
@@ -44,6 +48,10 @@ CROP = 52
 """Frames of 25 ms that the decoder sees."""
 MARGIN = 14
 """Frames that a crop may reach beyond its clip: edges of clips must be learned, too."""
+LEAST_STARTS = 60
+"""Crops of a clip that are drawn at least as often as those of one with so many places to begin."""
+SUMMARY_NOISE = 0.15
+"""Added to the summary of the curves, in standard deviations: when speaking, it is a prediction."""
 VOCODED = slice(20, 84)
 """Which of the decoder's frames, at 80 Hz, the head works on."""
 SCORED = slice(8, 56)
@@ -60,8 +68,8 @@ class Trainer:
         batch: int,
         device: torch.device,
     ) -> None:
-        self.cache, self.batch, self.device = cache, batch, device
-        self.starts, self.clips = cache.find_starts(CROP, MARGIN)
+        self.batch, self.device = batch, device
+        self.set_data(cache)
         self.decoder, self.head, self.discriminators = decoder.to(device), head.to(device), critics.to(device)
         self.modules: dict[str, nn.Module] = {
             "decoder": self.decoder,
@@ -79,6 +87,11 @@ class Trainer:
         names = ("features", "statistics", "spectral", "hinge", "matching", "adversarial")
         self.sums = {name: torch.zeros((), device=device) for name in names}
 
+    def set_data(self, cache: SpeechCache) -> None:
+        """Before a step is captured: a captured one keeps the data that it began with."""
+        self.cache = cache
+        self.starts, self.clips = cache.find_starts(CROP, MARGIN, LEAST_STARTS)
+
     def set_rates(self, **rates: float) -> None:
         for name, rate in rates.items():
             self.optimizers[name].param_groups[0]["lr"].fill_(rate)
@@ -88,9 +101,12 @@ class Trainer:
         return self.cache.crop(self.starts[pick], self.clips[pick], CROP, self.decoder.text.context)
 
     @staticmethod
-    def _decode(decoder: model.Decoder, crop: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
+    def _decode(decoder: model.Decoder, crop: dict[str, Tensor], noise: float = SUMMARY_NOISE) -> tuple[Tensor, Tensor]:
         """Features [B, 2 CROP, 512] and statistics."""
-        film, statistics = decoder.make_film(crop["timbre"], crop["summary"])
+        summary = crop["summary"].clone()
+        curves = slice(model.SYMBOLS, model.SYMBOLS + model.CURVE_SUMMARY)
+        summary[:, curves] += noise * decoder.summary.scale[curves] * torch.randn_like(summary[:, curves])
+        film, statistics = decoder.make_film(crop["timbre"], summary)
         text = decoder.text(crop["ids"], crop["token_mask"])
         text = text.gather(1, crop["token"][:, :, None].expand(-1, -1, text.shape[2]))
         features = decoder(text, crop["place"], crop["duration"], crop["f0"], crop["energy"], film, crop["mask"])
@@ -203,7 +219,7 @@ class Trainer:
         pick = torch.linspace(0, len(starts) - 1, 3 * self.batch, device=self.device).long()
         crop = held_out.crop(starts[pick], clips[pick], CROP, self.decoder.text.context)
         decoder, head = self.averages["decoder"], self.averages["head"]
-        features, statistics = self._decode(decoder, crop)
+        features, statistics = self._decode(decoder, crop, noise=0.0)
         distance, _ = self._compute_distances(crop, features, statistics)
         target = self._target_wave(crop)
         whole = self.spectral(self._vocode(head, crop, features, statistics), target)
@@ -223,8 +239,9 @@ class Trainer:
         discriminators.save(self.discriminators, folder / "discriminators.pt")
 
 
-def run(trainer: Trainer, held_out: SpeechCache, args: argparse.Namespace) -> None:
-    """The regression for `--regression-steps`, then the discriminators for `--adversarial-steps`."""
+def run(trainer: Trainer, held_out: SpeechCache, renew: Callable[[], SpeechCache], args: argparse.Namespace) -> None:
+    """The regression for `--regression-steps`; then, with new data, the discriminators for `--adversarial-steps`."""
+    log(f"at the start: {trainer.validate(held_out)}")
     steps = 0
     for step, count in (
         (trainer.regression_step, args.regression_steps),
@@ -233,16 +250,25 @@ def run(trainer: Trainer, held_out: SpeechCache, args: argparse.Namespace) -> No
         if count == 0:
             continue
         regression = step == trainer.regression_step
+        if steps:
+            trainer.set_data(renew())
         trainer.set_rates(decoder=1e-6, head=1e-6, discriminators=1e-6)
+        # Every shape of a step repeats; those of the teacher's texts do not, and benchmarking them would never end.
+        torch.backends.cudnn.benchmark = True
         replay = capture_graph(step, trainer.device)
+        torch.backends.cudnn.benchmark = False
         trainer.read_losses(1)
-        reported_at = time.monotonic()
-        for done in range(count):
+        reported_at, reported = time.monotonic(), steps
+        progress = Progress(count, None if regression else args.until)
+        done = 0
+        while (share := progress.measure(done)) < 1:
             warm_up = min(1.0, (done + 1) / (1000 if regression else 300))
             if regression:
-                trainer.set_rates(decoder=args.regression_rate * warm_up, head=args.head_rate * warm_up)
+                # A head that is trained already would only lose what it learned from the discriminators.
+                head_rate = 0.0 if args.resume else args.head_rate
+                trainer.set_rates(decoder=args.regression_rate * warm_up, head=head_rate * warm_up)
             else:
-                along = args.start + (1 - args.start) * done / count
+                along = args.start + (1 - args.start) * share
                 rate = cosine_rate(along)
                 trainer.set_rates(
                     decoder=args.decoder_rate * rate * warm_up,
@@ -251,14 +277,16 @@ def run(trainer: Trainer, held_out: SpeechCache, args: argparse.Namespace) -> No
                 )
                 trainer.regression_share.fill_(max(args.least_share, 1.0 - 1.5 * along))
             replay()
-            steps += 1
-            if steps % args.report_every == 0:
-                losses = trainer.read_losses(args.report_every)  # waits for the GPU
-                speed = args.report_every / (time.monotonic() - reported_at)
+            done, steps = done + 1, steps + 1
+            if steps % args.wait_every == 0 and trainer.device.type == "cuda":
+                # The clock must not run ahead of the GPU.
+                torch.cuda.synchronize()
+            if time.monotonic() - reported_at > args.report_every:
+                losses = trainer.read_losses(steps - reported)  # waits for the GPU
+                speed = (steps - reported) / (time.monotonic() - reported_at)
                 log(f"{steps:6d}  {speed:5.1f} steps/s  {losses}  held out: {trainer.validate(held_out)}")
-                reported_at = time.monotonic()
-            if steps % args.save_every == 0:
                 trainer.save(args.out)
+                reported_at, reported = time.monotonic(), steps
     trainer.save(args.out)
     log(f"done: {steps} steps, held out: {trainer.validate(held_out)}")
 
@@ -271,17 +299,20 @@ def main() -> None:
     parser.add_argument("--regression-steps", type=int, default=13_000)
     parser.add_argument("--adversarial-steps", type=int, default=10_000)
     parser.add_argument("--start", type=float, default=0.27, help="where on the rate's cosine discriminators begin")
-    parser.add_argument("--hours", type=float, default=6.4, help="of speech that the teacher synthesises")
-    parser.add_argument("--cache-batch", type=int, default=4, help="voices that the teacher speaks each text with")
+    parser.add_argument("--until", type=Path, help="a file with a Unix time: end then, whatever the adversarial steps")
+    parser.add_argument("--texts", type=int, default=16_000, help="that the teacher speaks, each in another voice")
+    parser.add_argument("--new-texts", type=int, default=24_000, help="that it speaks when discriminators begin")
+    parser.add_argument("--cache-tokens", type=int, default=4500, help="that the teacher speaks at once")
+    parser.add_argument("--cache-seconds", type=float, default=math.inf, help="after which texts are left out")
     parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--regression-rate", type=float, default=1e-3)
     parser.add_argument("--decoder-rate", type=float, default=6e-4)
     parser.add_argument("--head-rate", type=float, default=3e-4)
     parser.add_argument("--discriminator-rate", type=float, default=4e-4)
     parser.add_argument("--least-share", type=float, default=0.2, help="of the regression's gradient at the end")
-    parser.add_argument("--held-out", type=int, default=60, help="texts for validation")
-    parser.add_argument("--report-every", type=int, default=500, help="steps")
-    parser.add_argument("--save-every", type=int, default=2000, help="steps")
+    parser.add_argument("--held-out", type=int, default=240, help="texts for validation")
+    parser.add_argument("--report-every", type=float, default=30, help="seconds")
+    parser.add_argument("--wait-every", type=int, default=20, help="steps")
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
@@ -291,26 +322,30 @@ def main() -> None:
     shipped_head = restore(args.head).to(device).requires_grad_(False)
     sampler = VoiceSampler(voices.unpack(args.voices, device), args.clones)
     held_out_texts, texts = corpus.read_texts(args.corpus)
-    held_out_texts = [text for text in held_out_texts if len(text) > 25][: args.held_out]
+
+    def speak(texts: list[np.ndarray]) -> SpeechCache:
+        cache = synthesize(teacher, shipped_head, sampler, texts, args.cache_tokens, args.cache_seconds)
+        log(f"{cache.hours:.2f} hours in {len(cache.frames)} clips")
+        return cache
+
     set_seed(0)
-    held_out = synthesize(teacher, shipped_head, sampler, held_out_texts, batch=min(6, args.cache_batch))
+    held_out = speak([text for text in held_out_texts if len(text) > 25][: args.held_out])
     set_seed(args.seed)
     random.shuffle(texts)
-    cache = synthesize(teacher, shipped_head, sampler, texts, args.hours, args.cache_batch)
-    log(f"{cache.hours:.2f} hours in {len(cache.frames)} clips; held out {held_out.hours:.2f} hours")
-    del teacher
+    cache = speak(texts[: args.texts])
     if args.resume:
         decoder, head = model.load("decoder", args.resume), model.load("head", args.resume)
     else:
         decoder, head = model.Decoder(), model.Head()
-        head.start_from(shipped_head.cpu())
+        head.start_from(shipped_head)
         decoder.style.mean.copy_(head.style_mean)
         decoder.style.scale.copy_(head.style_scale)
         decoder.summary.measure(cache.summary.cpu())
         decoder.energy.measure(cache.energy[::50, :1].cpu())
     critics = Discriminators()
     discriminators.load_weights(critics, args.discriminators)
-    run(Trainer(decoder.train(), head.train(), critics, cache, args.batch, device), held_out, args)
+    trainer = Trainer(decoder.train(), head.train(), critics, cache, args.batch, device)
+    run(trainer, held_out, lambda: speak(texts[args.texts :][: args.new_texts]), args)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Random voices for training: built-in voices, mixtures, points around them, and clones of real people."""
 
-from dataclasses import dataclass
+import random
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,8 @@ from acoustic.model import VOCODER_EMBEDDING
 from teacher.kokoro import STYLE
 from teacher.styles import LAYERS, StyleSampler
 
+SHORT_TEXT = 40
+"""Tokens. Shorter texts are learned with rows of the style tables that are meant for longer ones, too."""
 PARAMETERS = ("timbre", "vocoder_embedding", "melody", "layer_offsets", "pitch_scale")
 
 
@@ -23,6 +26,9 @@ class SampledVoices:
     pitch_scale: Tensor  # [B]
     vocoder_embedding: Tensor  # [B, 256]
     embedded: Tensor  # [B]: has a vocoder embedding, which the teacher's generator cannot speak with
+
+    def pick(self, index: Tensor) -> "SampledVoices":
+        return SampledVoices(**{f.name: getattr(self, f.name)[index] for f in fields(self)})
 
 
 class VoiceSampler:
@@ -40,6 +46,14 @@ class VoiceSampler:
         """The prosody half of a built-in style for each text; `tokens` [B] are the lengths of the texts."""
         chosen = torch.randint(len(self.styles.tables), (len(tokens),), device=self.device)
         return self.styles.tables[chosen, tokens][:, STYLE:]
+
+    def sample_for(self, lengths: Tensor) -> SampledVoices:
+        """Voices for texts of nearly equal lengths, for which one row of the style tables does."""
+        tokens = int(lengths.median())
+        if tokens < SHORT_TEXT and random.random() < 0.5:
+            tokens = random.randint(tokens, 3 * SHORT_TEXT)
+        # Clones come last in a sample, and the longest texts last in a group.
+        return self.sample(tokens, len(lengths)).pick(torch.randperm(len(lengths), device=self.device))
 
     def sample(self, tokens: int, count: int) -> SampledVoices:
         """The clones are the last of the batch."""
