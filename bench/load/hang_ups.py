@@ -188,7 +188,8 @@ async def _ask(address: str, text: str, behaviour: Behaviour, at: int, stall_sec
 
 async def _hold(fate: Fate, connection: socket.socket, stall_seconds: float) -> None:
     """Reads nothing until the server ends the connection, within a bound."""
-    deadline = time.monotonic() + 3 * stall_seconds + 15
+    # The server notices nothing before the kernel's buffers are full, which takes a minute and more of audio.
+    deadline = time.monotonic() + 3 * stall_seconds + 120
     while time.monotonic() < deadline:
         unsent = _count_unsent(connection)
         if unsent is None:

@@ -11,7 +11,7 @@ from svc.engine.fake import FakeEngine
 from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline
 from svc.text.g2p import Phonemizer
-from tests.api.realtime.conftest import eventually, running
+from tests.api.realtime.conftest import VOICE, eventually, running
 from tests.conftest import serve_ready
 from tests.security.wire import LONG, dial, speak
 
@@ -72,6 +72,7 @@ def test_sockets(phonemizer: Phonemizer, caplog: pytest.LogCaptureFixture) -> No
     ((message, fields),) = (line for line in lines(caplog) if "WEBSOCKET" in line[0])
     assert message == f"WEBSOCKET {PATH}/{{voice_id}}/stream-input 101"
     assert (fields["close_code"], fields["key"], fields["aborted"]) == (1000, "anyone", False)
+    assert (fields["characters"], fields["voice"]) == (len("Hello."), VOICE)
     assert fields["bytes"] > 1000
     assert not any(private in str(fields) for private in ("Hello", "private"))
 

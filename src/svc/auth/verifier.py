@@ -65,10 +65,15 @@ class Verifier:
             return await self._consume(principal)
         return principal
 
-    async def recheck(self, principal: Principal) -> None:
-        """Raises if the credential has expired or was revoked since. Cheap enough for every message of a socket."""
-        if principal.digest and self._cache:
-            self._check(await self._cache.find(principal.digest), principal.digest)
+    async def recheck(self, principal: Principal) -> Principal:
+        """The principal with the limits that its key has now; raises if the credential has expired or was revoked.
+
+        Cheap enough for every message of a socket.
+        """
+        if not principal.digest or not self._cache:
+            return principal
+        found = self._check(await self._cache.find(principal.digest), principal.digest)
+        return replace(principal, limits=found.limits)
 
     async def _consume(self, token: Principal) -> Principal:
         """Uses up a single-use token. It only had to open the socket in time: from now on its key is rechecked."""

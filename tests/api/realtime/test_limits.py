@@ -46,6 +46,7 @@ def test_contexts_count_as_streams(narrow: Running) -> None:
             caller.send({"text": SENTENCE, "context_id": name, "flush": True})
         refused = caller.until(lambda frame: "error" in frame)[-1]
         assert (refused["context_id"], refused["error"]) == ("c", "too_many_concurrent_requests")
+        assert _measure(narrow, r'svc_refusals_total\{reason="too_many_concurrent_requests"\}') == 1
         response = _post(narrow, SENTENCE)
         assert (response.status_code, response.headers["retry-after"]) == (429, "1")
         assert response.headers["current-concurrent-requests"] == "2"

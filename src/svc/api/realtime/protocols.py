@@ -106,6 +106,7 @@ class MultiStreamInput(Session):
             if not isinstance(problem, SvcError):
                 log.exception("a text on a socket failed")
             error = problem if isinstance(problem, SvcError) else InternalError()
+            self._dependencies.metrics.count_refusal(error)
             await self._socket.send_text(context.messages.error(error))
             await self._socket.send_text(context.messages.final())
             self._remove(context)

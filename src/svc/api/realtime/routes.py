@@ -56,7 +56,9 @@ def router(
         except SvcError as error:
             await close(socket, SocketClose.from_error(error))
             return
-        socket.state.principal = session.principal  # for the request log
+        # For the request log.
+        socket.state.principal = session.principal
+        socket.state.characters, socket.state.voice = session.characters, voice.voice_id
 
     @router.websocket("/{voice_id}/stream-input")
     async def stream_input(socket: WebSocket, voice_id: str) -> None:

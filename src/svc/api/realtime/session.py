@@ -97,6 +97,8 @@ class Session(ABC):
         self._draining = False
         self.principal: Principal | None = None
         """Who speaks; known before the first message is handled."""
+        self.characters = 0
+        """Of all texts so far."""
         self.is_silent = True
         """Whether it has neither authenticated nor sent a valid message."""
 
@@ -160,11 +162,13 @@ class Session(ABC):
                     read_handshake_credential(self._socket) or read_message_credential(message)
                 )
             else:
-                await self._dependencies.verifier.recheck(principal)
+                principal = await self._dependencies.verifier.recheck(principal)
             self.principal = principal
             if self._refusal:
                 raise self._refusal
-            await self._handle(messages.parse(message))
+            parsed = messages.parse(message)
+            self.characters += len(parsed.text or "")
+            await self._handle(parsed)
             self.is_silent = False
             timeout = self._parameters.inactivity_timeout
 
