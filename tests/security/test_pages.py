@@ -21,7 +21,15 @@ LOCAL = ["127.0.0.1:8000", "192.168.1.5", "[::1]:8000", "[fe80::1]", "localhost"
 LOCAL += ["a.localhost", "nas", "my_svc:8000", "nas.local", "tts.internal", "nas.lan", "nas.home.arpa"]
 FOREIGN = ["evil.example", "evil.example:8000", "localhost.evil.example", "127.0.0.1.evil.example", "evil.example."]
 FOREIGN += ["evil@localhost", "localhost/evil.example", "localhost,evil.example", "[::1].evil.example"]
-ELSEWHERE = ["https://evil.example", "null", "http://192.168.1.5:9000", "http://localhost.evil.example", "file://", ""]
+ELSEWHERE = [
+    "https://evil.example",
+    "null",
+    "http://192.168.1.5:9000",
+    "http://localhost.evil.example",
+    "file://",
+    "http://[",
+    "",
+]
 
 
 def status_of(client: TestClient, **headers: str) -> tuple[int, str | None]:
