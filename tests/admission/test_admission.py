@@ -211,7 +211,7 @@ def test_characters_of_a_minute_are_limited() -> None:
         await admission.spend(_key("a"), 60)
         with pytest.raises(RateLimitExceeded) as refused:
             await admission.spend(_key("b"), 60)
-        assert 0 < (refused.value.retry_after or 0) <= 60
+        assert 0 < (refused.value.retry_after or 0) <= 120  # two windows of a minute are weighed
         with pytest.raises(RateLimitExceeded):
             await admission.spend(_key("c", max_characters_per_minute=10), 11)
         with pytest.raises(RateLimitExceeded):
