@@ -30,7 +30,7 @@ def expect_banner(page: Page, title: str) -> None:
 
 
 def test_a_busy_server(serve: Serve, open_page: OpenPage) -> None:
-    with serve(FakeEngine(work=0.3), max_sockets=1, max_streams=1) as address, ExitStack() as others:
+    with serve(FakeEngine(work=0.3), max_sockets=1, max_streams=1, queue_seconds=0) as address, ExitStack() as others:
         path = "/v1/text-to-speech/af_heart/stream"
         others.enter_context(connect(f"{address.replace('http', 'ws')}{path}-input"))
         others.enter_context(httpx.stream("POST", f"{address}{path}", json={"text": _LONG}, timeout=TIMEOUT))
