@@ -8,7 +8,6 @@ import threading
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import replace
 from datetime import timedelta
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +26,6 @@ from svc.voices.sync import VoiceSync
 from tests.voices.examples import make_voice
 from tests.voices.s3_server import open_bucket, serve_conditional_s3
 
-NEEDS_MOTO = pytest.mark.skipif(not find_spec("moto"), reason="moto is not installed")
 REFERENCES = (b"reference", b"second", b"third")
 
 
@@ -48,7 +46,7 @@ class Server:
         return {voice_id: (voice.to_bytes(), reference) for voice_id, (voice, reference) in whole.items()}
 
 
-@pytest.fixture(params=["memory", "folder", pytest.param("s3", marks=[pytest.mark.real, NEEDS_MOTO])])
+@pytest.fixture(params=["memory", "folder", pytest.param("s3", marks=pytest.mark.real)])
 def object_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ObjectStore]:
     """Two that compare before they replace, and one that cannot."""
     if request.param == "s3":

@@ -43,8 +43,7 @@ class TimestampStream(AudioStream):
         async for part in parts:
             for piece in part.split(_MAX_LINE_AUDIO_BYTES):
                 if piece.audio or piece.alignment.characters:
-                    # In ASCII, because some clients split lines at further Unicode characters.
-                    yield json.dumps(_to_json(piece)).encode() + b"\n"
+                    yield b"".join(_write_clip(Clip([piece.audio], piece.alignment, piece.normalized))) + b"\n"
 
 
 class AudioClip(StreamingResponse):
@@ -69,6 +68,7 @@ async def _iterate(pieces: Iterable[bytes]) -> AsyncIterator[bytes]:
 
 
 def _write_clip(clip: Clip) -> Iterator[bytes]:
+    """JSON in ASCII, because some clients split lines at further Unicode characters."""
     yield b'{"audio_base64":"'
     yield from _encode_base64(clip.pieces)
     yield b'","alignment":'
@@ -107,21 +107,3 @@ def _write_items(items: list[Any]) -> Iterator[bytes]:
     for start in range(0, len(items), _PIECE_ITEMS):
         separator = "," if start else ""
         yield (separator + json.dumps(items[start : start + _PIECE_ITEMS])[1:-1]).encode()
-
-
-def _to_json(part: AudioPart) -> dict[str, Any]:
-    return {
-        "audio_base64": base64.b64encode(part.audio).decode(),
-        "alignment": _alignment_to_json(part.alignment),
-        "normalized_alignment": _alignment_to_json(part.normalized),
-    }
-
-
-def _alignment_to_json(alignment: Alignment) -> dict[str, Any] | None:
-    if not alignment.characters:
-        return None
-    return {
-        "characters": alignment.characters,
-        "character_start_times_seconds": [round(time, 3) for time in alignment.starts],
-        "character_end_times_seconds": [round(time, 3) for time in alignment.ends],
-    }
