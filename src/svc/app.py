@@ -42,9 +42,8 @@ from svc.cloning.speaker_encoder import BuiltInEmbeddings, OnnxSpeakerEncoder, S
 from svc.cloning.trial import LoadSpeakerEncoder, TrialSynthesis
 from svc.engine import weights
 from svc.engine.fake import FakeEngine
-from svc.engine.kokoro import KokoroEngine
 from svc.engine.protocol import Engine
-from svc.engine.turbo import TurboEngine
+from svc.engine.turbo2 import Turbo2Engine
 from svc.event_loop import EventLoopMonitor
 from svc.lifecycle import Lifecycle
 from svc.metrics import Metrics
@@ -71,6 +70,12 @@ if TYPE_CHECKING:  # SQLAlchemy takes half a second to load, and only a keys tab
 def create_engine(settings: Settings) -> Engine:
     if settings.engine == "fake":
         return FakeEngine()
+    if settings.engine == "turbo2":
+        return Turbo2Engine(settings.threads)
+    # These patch the published graph, and the package `onnx` that they do it with takes time and memory to import.
+    from svc.engine.kokoro import KokoroEngine
+    from svc.engine.turbo import TurboEngine
+
     engine_class = KokoroEngine if settings.engine == "kokoro" else TurboEngine
     return engine_class(
         lambda: weights.load(settings.model_dir, settings.model_hub, settings.cache_dir),

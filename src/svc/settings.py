@@ -38,9 +38,9 @@ class Settings(BaseSettings):
     trusted_proxies: str = "127.0.0.1"
     """Comma-separated addresses of proxies whose X-Forwarded-* headers are trusted; `*` trusts all."""
 
-    engine: Literal["turbo", "kokoro", "fake"] = "turbo"
-    """The synthesis engine: `turbo` (svc-turbo), `kokoro` (the model that svc-turbo comes from, many times slower), or
-    `fake` (tones, for tests and load tests)."""
+    engine: Literal["turbo", "turbo2", "kokoro", "fake"] = "turbo"
+    """The synthesis engine: `turbo` (svc-turbo), `turbo2` (its successor, where its networks are installed), `kokoro`
+    (the model that svc-turbo comes from, many times slower), or `fake` (tones, for tests and load tests)."""
 
     model_dir: Path | None = None
     """A folder with Kokoro's ONNX file, used instead of the installed weights."""

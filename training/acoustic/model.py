@@ -432,6 +432,10 @@ class Head(shipped.Head):
         `mask_offset` is added to the spectral masks of every frame; None or zero for built-in voices. `mask` [B, T, 1]
         or None: which frames there are.
         """
+        return self.mask_sources(self.encode(features, f0, phase, film, mask), f0, phase, position, mask_offset)
+
+    def encode(self, features: Tensor, f0: Tensor, phase: Tensor, film: Film, mask: Tensor | None = None) -> Tensor:
+        """[B, T, width], of which the masks are made."""
         voiced = (f0 > 10).to(f0.dtype)
         pitch = torch.log(f0.clamp(min=10) / 150) * voiced
         angle = 2 * math.pi * phase
@@ -441,9 +445,9 @@ class Head(shipped.Head):
         x = x if present is None else x * present
         for block, (gain, offset) in zip(self.blocks, film, strict=True):
             x = block(x, gain, offset, present)
-        return self._mask_sources(self.norm(x), f0, phase, position, mask_offset)
+        return self.norm(x)
 
-    def _mask_sources(
+    def mask_sources(
         self, hidden: Tensor, f0: Tensor, phase: Tensor, position: Tensor, mask_offset: Tensor | None
     ) -> Tensor:
         """As in the shipped head, with the offset on the masks."""

@@ -28,7 +28,7 @@ from teacher import corpus, voices
 
 try:
     import soxr
-    from svc.engine.acoustic_model import SAMPLES_PER_FRAME
+    from svc.engine.phonemes import SAMPLES_PER_FRAME
     from svc.engine.protocol import Utterance
     from svc.engine.turbo import TurboEngine
     from svc.text.g2p.vocabulary import VOCABULARY

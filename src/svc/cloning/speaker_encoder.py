@@ -18,7 +18,7 @@ import soxr
 from svc.audio.equalizer import SpectralEnvelope, measure_envelope
 from svc.engine.protocol import Samples
 from svc.engine.runtime import Runtime
-from svc.engine.weights import load_packaged_model
+from svc.engine.weights import read_packaged_model
 from svc.text.language import Language
 from svc.voices.parameters import LAYERS, MELODY_PITCH, PITCH_SCALES, STYLE, VoiceParameters
 
@@ -78,7 +78,7 @@ class OnnxSpeakerEncoder:
     @classmethod
     def load(cls, threads: int = 2) -> Self:
         """Raises `EngineUnavailable` when the network's file is damaged."""
-        return cls(Runtime(threads).create_session(load_packaged_model(NETWORK, NETWORK_SHA256)))
+        return cls(Runtime(threads).create_session(read_packaged_model(NETWORK, NETWORK_SHA256)))
 
     def encode(self, samples: Samples, rate: int) -> SpeakerEmbedding:
         """Encodes a mono clip: at least half a second, best 10 to 20 s."""

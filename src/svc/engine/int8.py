@@ -17,6 +17,7 @@ import numpy.typing as npt
 from onnx import ModelProto, NodeProto, helper, numpy_helper
 
 from svc.engine.graph import Patch
+from svc.engine.runtime import Runtime
 
 _FLOAT_OPERATIONS = {"ConvInteger": "Conv", "MatMulInteger": "MatMul"}
 _HALF_SUFFIX = ".half"  # weights that the training stores in half precision, cast to single in the graph
@@ -75,6 +76,16 @@ class QuantizedGraph:
         while source.op_type != "Div":
             source = self._producer[source.input[0]]
         return [source.input[0]]
+
+
+def serialize_for(runtime: Runtime, model: ModelProto) -> bytes:
+    """The model with arithmetic that is fast on the device."""
+    if runtime.device == "cuda":
+        model = dequantize(model)
+    elif runtime.has_fast_int8:
+        model = replace_convolutions(model)
+    serialized: bytes = model.SerializeToString()
+    return serialized
 
 
 def replace_convolutions(model: ModelProto) -> ModelProto:

@@ -9,17 +9,10 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import onnx
 
-from svc.engine.acoustic_model import (
-    FEATURES,
-    MAX_PHONEMES,
-    PITCH_CURVE,
-    SAMPLE_RATE,
-    SAMPLES_PER_FRAME,
-    TIMBRE,
-    AcousticFeatures,
-    AcousticModel,
-)
+from svc.engine.acoustic_model import FEATURES, PITCH_CURVE, TIMBRE, AcousticFeatures, AcousticModel
 from svc.engine.graph import extract_subgraph
+from svc.engine.int8 import serialize_for
+from svc.engine.phonemes import MAX_PHONEMES, SAMPLE_RATE, SAMPLES_PER_FRAME
 from svc.engine.protocol import Chunk, Samples, Utterance, warm_up
 from svc.engine.runtime import Device, Runtime
 from svc.engine.weights import fingerprint_weights
@@ -51,19 +44,19 @@ class KokoroEngine:
     def _create_sessions(self, model: onnx.ModelProto) -> None:
         self._acoustic_model = AcousticModel(model, self._runtime)
         generator = extract_subgraph(model, [FEATURES, PITCH_CURVE, TIMBRE], [model.graph.output[0].name])
-        self._generator = self._runtime.create_session(generator)
+        self._generator = self._runtime.create_session(serialize_for(self._runtime, generator))
 
     def synthesize(self, utterance: Utterance) -> Iterator[Chunk]:
         features = self._acoustic_model.predict(utterance)
         tail = None  # the last frame of the window before, which overlaps with the next one
-        for window in split_at_pauses(utterance.phonemes, features.starts):
+        for window in split_at_pauses(utterance.phonemes, features.phonemes.starts):
             has_next = window.last < len(utterance.phonemes)
             samples = self._render(features, window.start, window.end + has_next)
             if tail is not None:
                 samples[:SAMPLES_PER_FRAME] += (tail - samples[:SAMPLES_PER_FRAME]) * _FADE_OUT
             if has_next:
                 samples, tail = samples[:-SAMPLES_PER_FRAME], samples[-SAMPLES_PER_FRAME:]
-            yield Chunk(samples, features.timings(window.first, window.last))
+            yield Chunk(samples, features.phonemes.timings(window.first, window.last))
 
     def _render(self, features: AcousticFeatures, start: int, end: int) -> Samples:
         """The audio of the frames `start:end`."""

@@ -17,6 +17,8 @@ NO_LAYER_OFFSETS = np.zeros((11, 128), dtype=np.float32)
 """Zero offsets: the voice as built in."""
 NO_VOCODER_EMBEDDING = np.zeros(256, dtype=np.float32)
 """Zero embedding: the voice as built in."""
+NO_MASK_OFFSET = np.zeros(2408, dtype=np.float32)
+"""Zero offset: the voice as built in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,8 @@ class Utterance:
     """Factor on the pitch."""
     vocoder_embedding: Array = field(default_factory=lambda: NO_VOCODER_EMBEDDING)
     """[256]: a further speaker embedding of svc-turbo's vocoder. Kokoro's vocoder has no such input."""
+    mask_offset: Array = field(default_factory=lambda: NO_MASK_OFFSET)
+    """[2408]: added to the spectral masks of svc-turbo 2's vocoder, a fixed filter. Others have no such input."""
 
 
 @dataclass(frozen=True, slots=True)

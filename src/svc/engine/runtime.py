@@ -6,9 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 import onnxruntime as ort
-from onnx import ModelProto
 
-from svc.engine.int8 import dequantize, replace_convolutions
 from svc.errors import EngineUnavailable
 
 Device = Literal["cpu", "cuda"]
@@ -37,7 +35,7 @@ class Runtime:
             return False
         return platform.machine() in ("aarch64", "arm64") or "vnni" in _read_cpuinfo()
 
-    def create_session(self, model: ModelProto) -> ort.InferenceSession:
+    def create_session(self, model: bytes) -> ort.InferenceSession:
         """A session on the device; raises `EngineUnavailable` rather than fall back to another device."""
         provider = _PROVIDERS[self.device]
         if self.device == "cuda":
@@ -50,19 +48,11 @@ class Runtime:
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         # An arena keeps the memory of the longest utterance, and memory patterns are kept for every length.
         options.enable_cpu_mem_arena = options.enable_mem_pattern = False
-        session = ort.InferenceSession(
-            self._adapt(model).SerializeToString(), options, providers=[(provider, _PROVIDER_OPTIONS[self.device])]
-        )
+        session = ort.InferenceSession(model, options, providers=[(provider, _PROVIDER_OPTIONS[self.device])])
         if provider not in session.get_providers():
             raise _cuda_unavailable("its libraries or the GPU cannot be used; the log above says why")
         session._model_bytes = None  # kept for falling back to another provider, which is never done here
         return session
-
-    def _adapt(self, model: ModelProto) -> ModelProto:
-        """The model with arithmetic that is fast on the device."""
-        if self.device == "cuda":
-            return dequantize(model)
-        return replace_convolutions(model) if self.has_fast_int8 else model
 
 
 def _read_cpuinfo() -> str:

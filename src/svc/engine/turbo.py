@@ -13,11 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 import onnx
 
-from svc.engine.acoustic_model import MAX_PHONEMES, SAMPLE_RATE, SAMPLES_PER_FRAME, AcousticFeatures, AcousticModel
-from svc.engine.int8 import quantize_matmuls
+from svc.engine.acoustic_model import AcousticFeatures, AcousticModel
+from svc.engine.int8 import quantize_matmuls, serialize_for
+from svc.engine.phonemes import MAX_PHONEMES, SAMPLE_RATE, SAMPLES_PER_FRAME
 from svc.engine.protocol import Array, Chunk, Samples, Utterance, warm_up
 from svc.engine.runtime import Device, Runtime
-from svc.engine.weights import fingerprint_weights, load_packaged_model
+from svc.engine.weights import fingerprint_weights, read_packaged_model
 from svc.engine.windows import split_at_words
 from svc.memory import trim_malloc
 
@@ -40,11 +41,11 @@ class TurboEngine:
         self.fingerprint = fingerprint_weights(weights) + HEAD_SHA256[:8]
         self._acoustic_model = AcousticModel(onnx.load_model_from_string(weights), self._runtime)
         del weights
-        head = load_packaged_model(HEAD, HEAD_SHA256)
+        head = onnx.load_model_from_string(read_packaged_model(HEAD, HEAD_SHA256))
         if self._runtime.has_fast_int8:
             # The blocks are most of the work. The layers around them would lose more precision than time.
             head = quantize_matmuls(head, "blocks.")
-        self._head = self._runtime.create_session(head)
+        self._head = self._runtime.create_session(serialize_for(self._runtime, head))
         size = json.loads(self._head.get_modelmeta().custom_metadata_map["size"])
         # The convolutions' receptive field, and a frame each for the pulses and the inverse STFT.
         self._margin = size["blocks"] * (size["kernel"] // 2) + 2
@@ -54,9 +55,9 @@ class TurboEngine:
     def synthesize(self, utterance: Utterance) -> Iterator[Chunk]:
         features = self._acoustic_model.predict(utterance)
         conditioning = _Conditioning.of(features, utterance.vocoder_embedding)
-        for window in split_at_words(utterance.phonemes, features.starts):
+        for window in split_at_words(utterance.phonemes, features.phonemes.starts):
             samples = self._render(features, conditioning, window.start, window.end)
-            yield Chunk(samples, features.timings(window.first, window.last))
+            yield Chunk(samples, features.phonemes.timings(window.first, window.last))
 
     def _render(self, features: AcousticFeatures, conditioning: "_Conditioning", start: int, end: int) -> Samples:
         """The audio of the frames `start:end`."""

@@ -7,13 +7,12 @@ import hashlib
 import logging
 import urllib.error
 import urllib.request
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from importlib.util import find_spec
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
-import onnx
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
 from svc.errors import EngineUnavailable
@@ -68,10 +67,25 @@ def load(model_dir: Path | None, hub: str, cache: Path) -> bytes:
     return path.read_bytes()
 
 
-def load_packaged_model(name: str, sha256: str) -> onnx.ModelProto:
+def read_packaged_model(name: str, sha256: str) -> bytes:
     """A network that is part of svc, by its path in the package."""
     file = files("svc").joinpath(name)
-    return onnx.load_model_from_string(verify_sha256(file.read_bytes(), sha256, str(file), "Install svc again."))
+    return verify_sha256(file.read_bytes(), sha256, str(file), "Install svc again.")
+
+
+def read_packaged_models(prefix: str, names: Sequence[str]) -> tuple[dict[str, bytes], str]:
+    """Networks that belong together, `PREFIX-NAME.onnx` each, and their fingerprint.
+
+    `PREFIX.sha256` lists their hashes, as the command sha256sum writes them.
+    """
+    listed = files("svc").joinpath(f"{prefix}.sha256")
+    if not listed.is_file():
+        raise EngineUnavailable(f"{listed} is missing. Install svc again.")
+    lines = listed.read_text()
+    hashes = {name: sha256 for sha256, name in (line.split() for line in lines.splitlines())}
+    paths = {name: f"{prefix}-{name}.onnx" for name in names}
+    models = {name: read_packaged_model(path, hashes[PurePosixPath(path).name]) for name, path in paths.items()}
+    return models, fingerprint_weights(lines.encode())
 
 
 def verify_sha256(content: bytes, sha256: str, source: str, remedy: str = "Install or download it again.") -> bytes:

@@ -17,6 +17,9 @@ _MAX_FRAMES = 640  # eight seconds: bounds memory, and the time for which anothe
 # long as it is rendered faster than it is played.
 _FIRST_WINDOW, _GROWTH, _MAX_WINDOW = 48, 2, 320
 
+# `split_into_steps`: the same for networks that compute no frame twice, so that short windows cost hardly more.
+_FIRST_STEP, LONGEST_STEP = 24, 96
+
 
 @dataclass(frozen=True, slots=True)
 class Window:
@@ -61,3 +64,25 @@ def split_at_words(phonemes: str, starts: npt.NDArray[np.int64]) -> Iterator[Win
             yield Window(first, index + 1, int(starts[first]), end)
             first, min_frames = index + 1, min(min_frames * _GROWTH, _MAX_WINDOW)
     yield Window(first, len(phonemes), int(starts[first]), int(starts[-1]))
+
+
+def split_into_steps(phonemes: str, starts: npt.NDArray[np.int64]) -> Iterator[Window]:
+    """Splits an utterance between words into windows that grow and are bounded pieces of work.
+
+    Windows that a very long word is cut into have no phonemes of their own, except the first.
+    """
+    first, start, least = 0, int(starts[0]), _FIRST_STEP
+    for index, symbol in enumerate(phonemes):
+        end = int(starts[index + 1])
+        if symbol == " " and end - start >= least and starts[-1] - end >= _FIRST_STEP // 2:
+            yield from _cut(Window(first, index + 1, start, end))
+            first, start, least = index + 1, end, min(least * _GROWTH, LONGEST_STEP)
+    yield from _cut(Window(first, len(phonemes), start, int(starts[-1])))
+
+
+def _cut(window: Window) -> Iterator[Window]:
+    """The window, or several if it is long: a word may last for seconds."""
+    first = window.first
+    for start in range(window.start, window.end, 2 * LONGEST_STEP):
+        yield Window(first, window.last, start, min(start + 2 * LONGEST_STEP, window.end))
+        first = window.last

@@ -1,0 +1,112 @@
+"""svc-turbo's networks (training/acoustic): six finished ONNX graphs, which ONNX Runtime runs as they are.
+
+    tokens, style ──▶ prosody ──▶ durations, an encoding for the curves, a summary of them      once a sentence
+    timbres, summary ──▶ conditioning ──▶ what voice and sentence do to every frame             once a sentence
+    encoding ──▶ curves ──▶ pitch, energy                                                       window by window
+    tokens ──▶ text ──┐                                                                         window by window
+    pitch, energy ────┴──▶ decoder ──▶ features ──▶ head ──▶ samples                            window by window
+
+Batches: `run` takes a list of feeds for one graph and returns a list of outputs, and so do `begin` and `render` of
+`svc.engine.rendering`, which call it with one feed for each sentence. The graphs for the CPU speak one sentence at a
+time, because that keeps its cores busy; there the list is a loop. On a GPU another class with the same `run` pads the
+feeds to a common length (a few fixed ones, so that nothing is planned anew for a new length), adds the mask that the
+networks were trained with, and runs them as one batch: padded frames change nothing. What is one step of the engine's
+iterator here is then one list, of all sentences that want a window.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from svc.engine.protocol import Array
+from svc.engine.runtime import Runtime
+from svc.engine.weights import read_packaged_models
+
+GRAPHS = ("prosody", "conditioning", "curves", "text", "decoder", "head")
+FILES = "data/turbo2"
+"""The graphs are `turbo2-prosody.onnx` and so on; `turbo2.sha256` has their hashes."""
+
+Feed = dict[str, npt.NDArray[Any]]
+
+
+class Networks(Protocol):
+    def run(self, graph: str, feeds: Sequence[Feed]) -> list[list[Array]]:
+        """The outputs for each of the feeds, which are of different sentences."""
+
+
+class OnnxNetworks:
+    """The graphs on the CPU, one feed after the other."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        """Raises `EngineUnavailable` when a file is missing or damaged."""
+        models, self.fingerprint = read_packaged_models(FILES, GRAPHS)
+        self._sessions = {name: runtime.create_session(models.pop(name)) for name in GRAPHS}
+
+    def run(self, graph: str, feeds: Sequence[Feed]) -> list[list[Array]]:
+        session = self._sessions[graph]
+        return [session.run(None, feed) for feed in feeds]
+
+
+@dataclass(frozen=True, slots=True)
+class StreamShape:
+    """The convolutions of a network that works window by window."""
+
+    blocks: int
+    width: int
+    taps: int
+
+    @property
+    def reach(self) -> int:
+        """How many frames a block sees to either side."""
+        return self.taps // 2
+
+    @property
+    def context(self) -> int:
+        """How many frames the network sees to either side."""
+        return self.blocks * self.reach
+
+
+CURVES = StreamShape(blocks=6, width=384, taps=9)
+TEXT = StreamShape(blocks=4, width=384, taps=5)
+DECODER = StreamShape(blocks=6, width=512, taps=5)
+HEAD = StreamShape(blocks=6, width=512, taps=5)
+
+
+class Stream:
+    """How far a network that works window by window has come in a sentence.
+
+    Its output ends `context` frames earlier than what it was given, except at the end of the sentence, and it returns a
+    state with which it goes on. So every frame is computed once, and windows make exactly what the whole sentence does.
+    """
+
+    def __init__(self, shape: StreamShape, start: int, total: int) -> None:
+        """`start`: the first frame it is given, of `total`. Unless that is 0, its first `context` frames are wrong."""
+        self._shape, self._total = shape, total
+        self._state = np.zeros((1, shape.blocks, shape.reach, shape.width), dtype=np.float32)
+        self.given = self.made = start
+
+    @property
+    def finished(self) -> bool:
+        return self.given == self._total
+
+    def feed(self, end: int) -> tuple[slice, Feed] | None:
+        """The frames to give it, so that it makes those before `end`, and what it needs beside them.
+
+        None if they are made already.
+        """
+        last = min(self._total, end + self._shape.context)
+        if last <= self.given:
+            return None
+        frames, self.given = slice(self.given, last), last
+        tail = np.zeros((1, self._shape.reach * self.finished, self._shape.width), dtype=np.float32)
+        return frames, {"state": self._state, "tail": tail}
+
+    def keep(self, state: Array) -> slice:
+        """Keeps the state after a run; returns which frames it has made."""
+        self._state = state
+        end = self._total if self.finished else self.given - self._shape.context
+        made, self.made = slice(self.made, end), end
+        return made
