@@ -23,7 +23,7 @@ import torch
 from torch import Tensor, nn
 
 from acoustic import model, streaming
-from acoustic.export import GRAPHS, OPSET, export, quantise, store_as_fp16
+from acoustic.export import GRAPHS, OPSET, export, shrink
 
 PREFIX = "turbo2"
 FRAMES = 40
@@ -58,7 +58,9 @@ def make_examples(prosody: model.Prosody, decoder: model.Decoder, head: model.He
     }
 
 
-def export_stream(stream: streaming.Streamed, example: dict[str, Tensor], outputs: list[str], path: Path) -> None:
+def export_stream(
+    name: str, stream: streaming.Streamed, example: dict[str, Tensor], outputs: list[str], path: Path
+) -> None:
     block = stream.blocks[0]
     width = block.scale.shape[0]
     example = example | {
@@ -70,8 +72,7 @@ def export_stream(stream: streaming.Streamed, example: dict[str, Tensor], output
     counted |= dict.fromkeys(HALF_FRAMES, "half_frames")
     if "hidden" in example:
         counted |= {"f0": "sources", "phase": "sources"}
-    names = [*example, *outputs, "next_state"]
-    axes = {name: {1: counted[name]} for name in names if name in counted}
+    axes = {each: {1: counted[each]} for each in (*example, *outputs) if each in counted}
     torch.onnx.export(
         stream.eval(),
         tuple(example.values()),
@@ -83,8 +84,7 @@ def export_stream(stream: streaming.Streamed, example: dict[str, Tensor], output
         dynamo=False,
     )
     graph = onnx.load(path)
-    quantise(graph)
-    store_as_fp16(graph)
+    shrink(name, graph)
     onnx.save(graph, path)
 
 
@@ -111,7 +111,7 @@ def main() -> None:
         "head": (streaming.HeadStream(head), ["wave", "next_hidden"]),
     }
     for name, (stream, outputs) in streams.items():
-        export_stream(stream, examples[name], outputs, paths[name])
+        export_stream(name, stream, examples[name], outputs, paths[name])
     lines = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in sorted(paths.values())]
     (args.folder / f"{PREFIX}.sha256").write_text("".join(lines))
 
