@@ -71,7 +71,7 @@ def create_engine(settings: Settings) -> Engine:
     if settings.engine == "fake":
         return FakeEngine()
     if settings.engine == "turbo2":
-        return Turbo2Engine(settings.threads)
+        return Turbo2Engine(settings.threads, settings.device)
     # These patch the published graph, and the package `onnx` that they do it with takes time and memory to import.
     from svc.engine.kokoro import KokoroEngine
     from svc.engine.turbo import TurboEngine

@@ -103,6 +103,11 @@ def test_loads_without_the_package_onnx() -> None:
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 
+def test_gpu_is_refused_with_a_remedy() -> None:
+    with pytest.raises(EngineUnavailable, match="SVC_DEVICE=cpu"):
+        Turbo2Engine(threads=1, device="cuda").load()
+
+
 def test_missing_networks_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(networks, "FILES", "data/missing")
     with pytest.raises(EngineUnavailable, match=r"missing\.sha256 is missing"):

@@ -15,6 +15,7 @@ iterator here is then one list, of all sentences that want a window.
 """
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -43,7 +44,10 @@ class OnnxNetworks:
     def __init__(self, runtime: Runtime) -> None:
         """Raises `EngineUnavailable` when a file is missing or damaged."""
         models, self.fingerprint = read_packaged_models(FILES, GRAPHS)
-        self._sessions = {name: runtime.create_session(models.pop(name)) for name in GRAPHS}
+        # Most of a session's creation is packing its weights, in one thread.
+        with ThreadPoolExecutor(runtime.threads) as pool:
+            sessions = pool.map(runtime.create_session, models.values())
+        self._sessions = dict(zip(models, sessions, strict=True))
 
     def run(self, graph: str, feeds: Sequence[Feed]) -> list[list[Array]]:
         session = self._sessions[graph]
