@@ -33,3 +33,4 @@ touch $out/run/speech.done
 [ -e $out/floats/head.onnx ] || $python -m acoustic.export $out/run $out/floats --floats
 $python -m acoustic.exactness --teacher $teacher/kokoro.pt --run $out/run --floats $out/floats --int8 $out/int8
 $python -m acoustic.cost $out/int8
+[ -e $out/service/turbo2.sha256 ] || $python -m acoustic.export_streams $out/run $out/service

@@ -78,7 +78,8 @@ class OnnxSpeakerEncoder:
     @classmethod
     def load(cls, threads: int = 2) -> Self:
         """Raises `EngineUnavailable` when the network's file is damaged."""
-        return cls(Runtime(threads).create_session(read_packaged_model(NETWORK, NETWORK_SHA256)))
+        network = read_packaged_model(NETWORK, NETWORK_SHA256)
+        return cls(Runtime(threads).create_session(network, keep_half_precision=True))
 
     def encode(self, samples: Samples, rate: int) -> SpeakerEmbedding:
         """Encodes a mono clip: at least half a second, best 10 to 20 s."""

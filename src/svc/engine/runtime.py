@@ -18,6 +18,8 @@ _PROVIDER_OPTIONS: dict[Device, dict[str, str]] = {
     # TF32 is no faster here, and changes the pitch.
     "cuda": {"cudnn_conv_algo_search": "HEURISTIC", "use_tf32": "0"},
 }
+# What converts weights from half precision when a model is loaded.
+_CONVERSIONS = ["ConstantFolding", "FuseFp16InitializerToFp32NodeTransformer"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +37,12 @@ class Runtime:
             return False
         return platform.machine() in ("aarch64", "arm64") or "vnni" in _read_cpuinfo()
 
-    def create_session(self, model: bytes) -> ort.InferenceSession:
-        """A session on the device; raises `EngineUnavailable` rather than fall back to another device."""
+    def create_session(self, model: bytes, *, keep_half_precision: bool = False) -> ort.InferenceSession:
+        """A session on the device; raises `EngineUnavailable` rather than fall back to another device.
+
+        With `keep_half_precision`, weights stored so are converted at every run and not once: half of the memory, for a
+        network that seldom runs.
+        """
         provider = _PROVIDERS[self.device]
         if self.device == "cuda":
             ort.preload_dlls()  # CUDA and cuDNN may be installed as Python packages, where the loader does not look
@@ -48,7 +54,12 @@ class Runtime:
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         # An arena keeps the memory of the longest utterance, and memory patterns are kept for every length.
         options.enable_cpu_mem_arena = options.enable_mem_pattern = False
-        session = ort.InferenceSession(model, options, providers=[(provider, _PROVIDER_OPTIONS[self.device])])
+        session = ort.InferenceSession(
+            model,
+            options,
+            providers=[(provider, _PROVIDER_OPTIONS[self.device])],
+            disabled_optimizers=_CONVERSIONS if keep_half_precision else None,
+        )
         if provider not in session.get_providers():
             raise _cuda_unavailable("its libraries or the GPU cannot be used; the log above says why")
         session._model_bytes = None  # kept for falling back to another provider, which is never done here
