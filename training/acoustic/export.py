@@ -152,9 +152,9 @@ def quantise(graph: onnx.ModelProto) -> int:
     add_constant("row.axis", np.array([-1]))
     add_constant("row.others", np.array([0, 2]))
     add_constant("row.least", np.float32(1e-6))
-    add_constant("row.none", np.float32(0))
+    add_constant("row.middle", np.float32(128))
     add_constant("row.one", np.float32(1))
-    add_constant("row.zero", np.int8(0))
+    add_constant("row.zero", np.uint8(128))
     count = 0
     for node in graph.graph.node:
         weight = constants.get(node.input[1]) if node.op_type == "MatMul" else None
@@ -171,9 +171,10 @@ def quantise(graph: onnx.ModelProto) -> int:
         largest = add_node("Max", [largest, "row.least"], f"{name}.range")
         scale = add_node("Mul", [largest, "row.step"], f"{name}.scale")
         rows = add_node("Squeeze", [scale, "row.others"], f"{name}.rows")
-        # A zero for each row, too: the quantiser takes as many zeros as scales.
-        zeros = add_node("Mul", [rows, "row.none"], f"{name}.none")
-        nodes.append(helper.make_node("Cast", [zeros], [f"{name}.zeros"], to=onnx.TensorProto.INT8))
+        # A zero point for each row, too: the quantiser takes as many as scales. All are 128: x86 processors multiply
+        # unsigned inputs by signed weights.
+        middles = add_node("Clip", [rows, "row.middle", "row.middle"], f"{name}.middles")
+        nodes.append(helper.make_node("Cast", [middles], [f"{name}.zeros"], to=onnx.TensorProto.UINT8))
         quantised = f"{name}.quantised"
         nodes.append(helper.make_node("QuantizeLinear", [node.input[0], rows, f"{name}.zeros"], [quantised], axis=1))
         inputs = [
