@@ -174,7 +174,7 @@ def create_app(
         pipeline.load()
         after_load()
 
-    scheduler = Scheduler(load, metrics)
+    scheduler = Scheduler(load, metrics, settings.workers)
     table = create_keys_table(settings)
     housekeeping = Housekeeping(table, clock)
     verifier = Verifier(

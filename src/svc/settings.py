@@ -54,9 +54,13 @@ class Settings(BaseSettings):
     data_dir: Path = Field(default_factory=_data_dir)
     """The folder for user data: custom voices, and the settings of voices."""
 
-    threads: int = Field(default_factory=count_cpus, ge=1)
-    """The number of threads that the engine uses; by default one for each core that this process may use, as its CPU
-    affinity and the limit of its container say."""
+    workers: int = Field(default_factory=lambda: max(1, count_cpus() // 2), ge=1)
+    """How many pieces of speech the engine makes at the same time; by default one for every two cores that this process
+    may use, as its CPU affinity and the limit of its container say. All of them share the weights."""
+
+    threads: int = Field(default_factory=lambda data: max(1, count_cpus() // data.get("workers", 1)), ge=1)
+    """The number of threads that the engine uses for one piece of speech; by default the cores are shared out between
+    the workers."""
 
     device: Literal["cpu", "cuda"] = "cpu"
     """The device that the engine runs on: `cpu`, or `cuda` (an NVIDIA GPU; needs `onnxruntime-gpu` instead of

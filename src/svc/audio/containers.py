@@ -89,6 +89,11 @@ INFO_TAG = struct.Struct(">4sIII 9sB10xB 3s4xI2x")  # left at zero: loudness, pr
 # It cost speech at most 0.4 dB of segmental SNR, measured at 32, 48 and 128 kbit/s.
 LAME_OPTIONS = {"reservoir": "0"}
 
+# With bits to spare LAME need not search where to put the noise: at 128 kbit/s speech has the same segmental SNR and
+# spectrum without the search, for 17 instead of 29 ms of a core a second. With fewer bits the search is heard.
+LAME_FAST = {"compression_level": "7"}
+LAME_FAST_BIT_RATE = 96_000
+
 
 class Mp3Writer(Writer):
     """A sequence of frames; `seal` puts an Info frame before them, which makes playback gapless.
@@ -99,7 +104,8 @@ class Mp3Writer(Writer):
     """
 
     def __init__(self, output_format: OutputFormat) -> None:
-        self._encoder = LibavEncoder("libmp3lame", output_format, LAME_OPTIONS)
+        fast = output_format.bit_rate is not None and output_format.bit_rate >= LAME_FAST_BIT_RATE
+        self._encoder = LibavEncoder("libmp3lame", output_format, LAME_OPTIONS | (LAME_FAST if fast else {}))
         self._format = output_format
         self._frames_to_skip = 0 if self._encoder.frame_size == MPEG1_FRAME else 1
         self._delay = LAME_DELAY - self._frames_to_skip * self._encoder.frame_size
