@@ -1,4 +1,4 @@
-"""`svc voices`: lists the voices; adds, removes, exports and imports custom ones."""
+"""`svc voices`: lists the voices; adds, removes, exports and imports custom ones, and compares them with a mirror."""
 
 import asyncio
 import json
@@ -16,6 +16,7 @@ from svc.app import (
     create_custom_voices,
     create_pipeline,
     create_refinement_queue,
+    create_voice_sync,
     create_voices,
     load_speaker_encoder,
 )
@@ -30,6 +31,8 @@ from svc.text.language import Language
 from svc.voices.built_in import load_built_in_voices
 from svc.voices.catalogue import VoiceCatalogue
 from svc.voices.custom_voice import ID, CustomVoice, DamagedVoice, new_id, pack_archive, unpack_archive
+from svc.voices.drift import Drift, find_drift
+from svc.voices.object_store import open_object_store
 from svc.voices.store import VoiceStore
 
 app = typer.Typer(invoke_without_command=True, help="List the voices; add, remove, export and import custom ones.")
@@ -161,6 +164,49 @@ def import_voice(file: Annotated[Path, typer.Argument(help="A file made by `svc 
         voice = replace(voice, voice_id=new_id())
     store.add(voice, reference, limit=settings.max_custom_voices)
     typer.echo(voice.voice_id)
+
+
+@app.command()
+def sync(
+    repair: Annotated[
+        bool,
+        typer.Option("--repair/--check", help="Repair what differs, or only show it. Exits with 1 if any is left."),
+    ] = False,
+) -> None:
+    """Compare the custom voices here with the object store (SVC_VOICE_MIRROR).
+
+    Running servers compare and repair all the time. Of two versions the later one wins, and a removal wins over both.
+    """
+    settings = Settings()
+    if settings.voice_mirror is None:
+        raise typer.BadParameter("There is no object store to compare with: set SVC_VOICE_MIRROR.")
+    drift = asyncio.run(_repair_drift(settings) if repair else _find_drift(settings))
+    table = Table("voice id", "problem")
+    for each in drift:
+        table.add_row(each.voice_id, escape(each.problem))
+    if drift:
+        Console().print(table)
+        raise typer.Exit(1)
+    typer.echo("The voices here and in the object store are the same.")
+
+
+async def _find_drift(settings: Settings) -> list[Drift]:
+    assert settings.voice_mirror is not None
+    return await find_drift(open_object_store(settings.voice_mirror), _open_store())
+
+
+async def _repair_drift(settings: Settings) -> list[Drift]:
+    """What is left after a fetch, the uploads that it found missing, and a fetch of what they revealed."""
+    console = Console(stderr=True)
+    for each in await _find_drift(settings):
+        console.print(f"{each.voice_id}: {escape(each.problem)}")
+    custom_voices = create_custom_voices(settings, VoiceCatalogue(load_built_in_voices()))
+    voice_sync = create_voice_sync(settings, custom_voices)
+    assert voice_sync is not None
+    await voice_sync.fetch()
+    await voice_sync.upload()
+    await voice_sync.fetch()
+    return await _find_drift(settings)
 
 
 async def _clone(clips: list[bytes], details: Details, refinement_queue: RefinementQueue) -> CustomVoice:
