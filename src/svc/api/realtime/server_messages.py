@@ -66,16 +66,21 @@ class SpeechMessages(ServerMessages):
 
 
 class DialogueMessages(ServerMessages):
-    """Alignment is sent only with `sync_alignment`; its times count from the start of each message's audio."""
+    """Alignment is sent only with `sync_alignment`; its times count from the start of each message's audio.
+
+    Some clients add up the audio and some add up the times: so the last character lasts until the end of the audio.
+    """
 
     def audio(self, part: AudioPart) -> Iterator[str]:
         for piece in part.split(_MAX_AUDIO_BYTES):
             fields: dict[str, Any] = {"audio": _to_base64(piece.audio)}
             if self.sync_alignment and (times := _list_times(piece.alignment, part.start_seconds)):
+                starts, durations = times
+                durations[-1] = max(durations[-1], _to_milliseconds(part.seconds) - starts[-1])
                 fields["alignment"] = {
                     "chars": piece.alignment.characters,
-                    "char_start_times_ms": times[0],
-                    "char_durations_ms": times[1],
+                    "char_start_times_ms": starts,
+                    "char_durations_ms": durations,
                 }
             yield self._message(**fields)
 
