@@ -51,7 +51,7 @@ def test_a_dialogue(service: Running) -> None:
 def test_times_count_from_the_beginning_of_each_message(service: Running) -> None:
     """Clients add them up, some by the audio, others by the times: both come to the same."""
     with service.open(ONE, sync_alignment="true") as caller:
-        caller.send({"voices": VOICES}, _input("Hello <break time='1s'/> there. It is late, isn't it? "))
+        caller.send({"voices": VOICES}, _input("Hello <break time='0.5s'/> there. It is late, isn't it? "))
         caller.send(_input("Who is there? <break time='0.5s'/> Who?", "bm_george"), {"close_socket": True})
         frames = [frame for frame in caller.rest() if "audio" in frame]
     for frame in frames:
