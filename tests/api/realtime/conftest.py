@@ -140,7 +140,7 @@ def running(
         thread = threading.Thread(target=lambda: asyncio.run(server.serve([listener])))
         thread.start()
         try:
-            eventually(lambda: server.started and httpx.get(f"{address}/health").status_code == 200)
+            eventually(lambda: server.started and httpx.get(f"{address}/health", timeout=120).status_code == 200)
             yield Running(address, engine, server)
         finally:
             engine.may_speak.set()
