@@ -14,6 +14,7 @@ from svc.api import (
     account,
     authentication,
     cloning,
+    dialogue,
     errors,
     health,
     models,
@@ -25,6 +26,8 @@ from svc.api import (
 from svc.api import metrics as metrics_api
 from svc.api import voices as voices_api
 from svc.api.concurrency_headers import ConcurrencyHeaders
+from svc.api.dialogue_voices import DialogueVoices
+from svc.api.http_synthesis import HttpSynthesis
 from svc.api.middleware import BodyLimits, RefuseWhileDraining, RequestId
 from svc.api.origins import AllowedHosts, AllowedOrigins, CheckOrigin, Cors
 from svc.api.realtime import routes as realtime
@@ -240,13 +243,22 @@ def create_app(
     )
     app.include_router(health.router(scheduler, supervisor, voice_sync, lifecycle))
     app.include_router(metrics_api.router(metrics.registry))
-    app.include_router(
-        speech.router(pipeline, scheduler, admission, voices, voice_settings, metrics, settings.max_characters)
-    )
+    synthesis = HttpSynthesis(pipeline, scheduler, admission, metrics, settings.max_characters)
+    dialogue_voices = DialogueVoices(voices, voice_settings)
+    app.include_router(speech.router(synthesis, voices, voice_settings))
+    app.include_router(dialogue.router(synthesis, dialogue_voices))
     dependencies = SessionDependencies(
-        pipeline, scheduler, admission, metrics, voice_settings, verifier, settings.max_characters
+        pipeline,
+        scheduler,
+        admission,
+        metrics,
+        voices,
+        voice_settings,
+        dialogue_voices,
+        verifier,
+        settings.max_characters,
     )
-    app.include_router(realtime.router(dependencies, connections, voices, lifecycle))
+    app.include_router(realtime.router(dependencies, connections, lifecycle))
     app.include_router(voices_api.router(voices, voice_settings, refinement_queue))
     app.include_router(cloning.router(cloner, voices, voice_settings, refinement_queue))
     app.include_router(previews.router(Previews(pipeline, scheduler, settings.cache_dir / "previews"), voices))

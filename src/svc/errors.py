@@ -248,8 +248,9 @@ class InvalidMessage(SvcError):
     http_status = 400
     status = "invalid_input_message"
 
-    def __init__(self, problem: str) -> None:
+    def __init__(self, problem: str, param: str | None = None) -> None:
         super().__init__(f"Invalid message: {problem[:200]}.")
+        self.param = param
 
 
 class BinaryMessage(SvcError):

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
+from svc.api.request_log import _describe_voice
 from svc.engine.fake import FakeEngine
 from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline
@@ -46,6 +47,18 @@ def test_speech(guarded: TestClient, caplog: pytest.LogCaptureFixture, kind: str
     assert (fields["characters"], fields["voice"], fields["aborted"]) == (6, answer.headers["x-svc-voice"], False)
     assert fields["key"]
     assert not any(private in str(fields) for private in ("secret", "Hello", "private"))
+
+
+def test_dialogue(guarded: TestClient, caplog: pytest.LogCaptureFixture) -> None:
+    inputs = [{"text": "Hello.", "voice_id": voice} for voice in ("af_heart", "bm_george", "af_heart")]
+    answer = guarded.post("/v1/text-to-dialogue", json={"inputs": inputs}, headers={"xi-api-key": "the-secret-key"})
+    ((message, fields),) = lines(caplog)
+    assert message == "POST /v1/text-to-dialogue 200"
+    assert (fields["characters"], fields["voice"]) == (18, answer.headers["x-svc-voice"])
+
+
+def test_custom_voices_of_a_dialogue_are_not_named() -> None:
+    assert _describe_voice("svcAfHeart0000000000, custom-a, custom-b") == "svcAfHeart0000000000, custom"
 
 
 def test_refusals_and_unknown_paths(guarded: TestClient, caplog: pytest.LogCaptureFixture) -> None:

@@ -41,12 +41,21 @@ SPEECH = {
     ("POST", "/v1/text-to-speech/{voice_id}/with-timestamps"),
     ("POST", "/v1/text-to-speech/{voice_id}/stream"),
     ("POST", "/v1/text-to-speech/{voice_id}/stream/with-timestamps"),
+    ("POST", "/v1/text-to-dialogue"),
+    ("POST", "/v1/text-to-dialogue/with-timestamps"),
+    ("POST", "/v1/text-to-dialogue/stream"),
+    ("POST", "/v1/text-to-dialogue/stream/with-timestamps"),
     ("GET", "/v1/voices"),
     ("GET", "/v1/voices/settings/default"),
     ("GET", "/v1/voices/{voice_id}"),
     ("GET", "/v1/voices/{voice_id}/settings"),
 }
-SOCKETS = {"/v1/text-to-speech/{voice_id}/stream-input", "/v1/text-to-speech/{voice_id}/multi-stream-input"}
+SOCKETS = {
+    "/v1/text-to-speech/{voice_id}/stream-input",
+    "/v1/text-to-speech/{voice_id}/multi-stream-input",
+    "/v1/text-to-dialogue/stream-input",
+    "/v1/text-to-dialogue/multi-stream-input",
+}
 
 
 @pytest.fixture
@@ -90,5 +99,6 @@ def test_an_ephemeral_token_reaches_what_it_may(service: TestClient) -> None:
     token = service.post(EPHEMERAL, headers=FULL).json()["token"]
     for method, path in sorted(SPEECH):
         address = path.replace("{voice_id}", "af_heart")
-        response = service.request(method, address, headers={"xi-api-key": token}, json={"text": "Hi."})
+        body = {"text": "Hi.", "inputs": [{"text": "Hi.", "voice_id": "af_heart"}]}
+        response = service.request(method, address, headers={"xi-api-key": token}, json=body)
         assert response.status_code in (200, 503), (method, address)  # the engine may still be loading

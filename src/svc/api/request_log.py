@@ -110,5 +110,8 @@ class _Entry:
         }
 
 
-def _describe_voice(voice_id: str | None) -> str | None:
-    return "custom" if voice_id and voice_id.startswith("custom-") else voice_id
+def _describe_voice(voice_ids: str | None) -> str | None:
+    """Of a dialogue several, separated by commas."""
+    if voice_ids is None:
+        return None
+    return ", ".join(dict.fromkeys("custom" if each.startswith("custom-") else each for each in voice_ids.split(", ")))

@@ -3,7 +3,7 @@
 import math
 from typing import Annotated
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from svc.text.language import Language
 from svc.voices.settings import VoiceSettings
@@ -60,14 +60,10 @@ class VoiceSettingsBody(BaseModel):
         return VoiceSettings(**{**{name: getattr(base, name) for name in base.__slots__}, **given})
 
 
-class SpeechBody(BaseModel):
-    """A text to speak. Fields that are not listed here are accepted and ignored."""
+class SynthesisBody(BaseModel):
+    """What all bodies with texts to speak share. Fields that are not listed are accepted and ignored."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"text": "Hello from your own machine."}]})
-
-    text: Text = Field(description='The text to speak. May contain <break time="1s"/> and <phoneme> tags.')
     model_id: ModelName = Field(None, description="Accepted and echoed in `x-svc-model`; it selects nothing.")
-    voice_settings: VoiceSettingsBody | None = None
     language_code: Text | None = Field(None, description="The language to read in, such as `en` or `pt-BR`.")
     language: Text | None = Field(None, description="The same as `language_code`.")
     seed: int | float | None = Field(
@@ -76,14 +72,6 @@ class SpeechBody(BaseModel):
     previous_text: Text | None = Field(
         None, description="The text before this one; affects the intonation at the start."
     )
-    next_text: Text | None = Field(None, description="The text after this one; affects the intonation at the end.")
-
-    @field_validator("text")
-    @classmethod
-    def _not_blank(cls, text: str) -> str:
-        if not text.strip():
-            raise ValueError("text must not be blank")
-        return text
 
     def parse_language(self, base: Language) -> Language | None:
         """The language that the caller named, if it is one that the engine speaks."""
@@ -94,3 +82,21 @@ class SpeechBody(BaseModel):
         if self.seed is None or (isinstance(self.seed, float) and not math.isfinite(self.seed)):
             return None
         return int(self.seed) % 2**32
+
+
+def require_words(text: str) -> str:
+    if not text.strip():
+        raise ValueError("text must not be blank")
+    return text
+
+
+class SpeechBody(SynthesisBody):
+    """A text to speak. Fields that are not listed here are accepted and ignored."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"text": "Hello from your own machine."}]})
+
+    text: Annotated[Text, AfterValidator(require_words)] = Field(
+        description='The text to speak. May contain <break time="1s"/> and <phoneme> tags.'
+    )
+    voice_settings: VoiceSettingsBody | None = None
+    next_text: Text | None = Field(None, description="The text after this one; affects the intonation at the end.")

@@ -75,11 +75,12 @@ class Aligner:
     tags, emoji) fills the time between its neighbours.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, start_seconds: float = 0.0) -> None:
+        """`start_seconds` is where the text begins: later than 0 if others were spoken before it."""
         self._pending = ""  # characters of the caller's text that have no time yet
         self._position = 0  # of the first of them
-        self._end = 0.0  # seconds, where the last aligned character ends
-        self._normalized_end = 0.0  # the same of the normalised text
+        self._end = start_seconds  # where the last aligned character ends
+        self._normalized_end = start_seconds  # the same of the normalised text
 
     def add_text(self, text: str) -> None:
         self._pending += text

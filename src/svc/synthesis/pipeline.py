@@ -19,8 +19,8 @@ from svc.audio.formats import OutputFormat
 from svc.audio.watermark import embed_watermark
 from svc.engine.protocol import Chunk, Engine, Samples, Utterance
 from svc.errors import AudioTooLong
-from svc.synthesis.alignment import AlignedWords, Aligner, align
-from svc.synthesis.request import AudioPart, Clip, Parts, SpeechChunk, SynthesisRequest
+from svc.synthesis.alignment import AlignedWords, Aligner, Alignment, align
+from svc.synthesis.request import AudioPart, Clip, Dialogue, Parts, SpeechChunk, SynthesisRequest, VoiceSegment
 from svc.text import markup
 from svc.text.frontend import Frontend
 from svc.text.g2p import Phonemizer
@@ -57,46 +57,57 @@ class Pipeline:
         self._engine.load()
         self._phonemizer.warm(Language.ENGLISH_US)
 
-    def synthesize(self, request: SynthesisRequest) -> Iterator[SpeechChunk]:
-        """The speech of a text, chunk by chunk."""
-        synthesizer = self.create_synthesizer(request)
+    def synthesize(self, request: SynthesisRequest, start_seconds: float = 0.0) -> Iterator[SpeechChunk]:
+        """The speech of a text, chunk by chunk; it begins at `start_seconds` of the audio."""
+        synthesizer = self.create_synthesizer(request, start_seconds)
         phrases = self.create_frontend(request).read(request.text, request.previous_text, request.next_text)
         yield from synthesizer.synthesize(phrases)
-        if not synthesizer.seconds:
-            yield SpeechChunk(_silence(_EMPTY_SECONDS, self.sample_rate), AlignedWords(), _EMPTY_SECONDS)
+        if synthesizer.seconds == start_seconds:
+            silence = _silence(_EMPTY_SECONDS, self.sample_rate)
+            yield SpeechChunk(silence, AlignedWords(), start_seconds + _EMPTY_SECONDS)
 
-    def stream(self, request: SynthesisRequest, output_format: OutputFormat) -> Parts:
-        """The encoded speech of a text, part by part as it is made."""
+    def stream(self, request: SynthesisRequest | Dialogue, output_format: OutputFormat) -> Parts:
+        """The encoded speech of a text or a dialogue, part by part as it is made."""
         with closing(self.create_encoder(output_format)) as encoder:
-            encoder.add_text(request.text)
-            for chunk in self.synthesize(request):
-                yield encoder.encode(chunk)
+            yield from self._encode(request, encoder)
             yield encoder.flush()
 
-    def render(self, request: SynthesisRequest, output_format: OutputFormat, clip: Clip) -> Parts:
+    def render(self, request: SynthesisRequest | Dialogue, output_format: OutputFormat, clip: Clip) -> Parts:
         """Joins the stream into one file; the parts only tell how many seconds were added to the clip."""
         with closing(self.create_encoder(output_format)) as encoder:
-            encoder.add_text(request.text)
-            for chunk in self.synthesize(request):
-                part = encoder.encode(chunk)
+            for part in self._encode(request, encoder):
                 clip.add(part)
                 yield AudioPart(seconds=part.seconds)
             encoder.finish(clip)
             yield AudioPart()
 
-    def require_allowed_length(self, text: str) -> None:
-        """Raises `AudioTooLong` for a text whose breaks alone are longer than the audio of a request may be."""
-        if text.count("<") * markup.LONGEST_BREAK_SECONDS > self._max_seconds:  # only then it is worth to parse it
-            seconds = sum(each.seconds for each in markup.parse(text).breaks)
+    def _encode(self, request: SynthesisRequest | Dialogue, encoder: "AlignedEncoder") -> Parts:
+        """The turns one after the other, as one stream."""
+        previous: SynthesisRequest | None = None
+        for turn in request.turns:
+            if previous:
+                encoder.begin_turn(turn.pause_after(previous))
+            encoder.add_text(turn.text)
+            for chunk in self.synthesize(turn, encoder.seconds):
+                yield encoder.encode(chunk)
+                if encoder.seconds > self._max_seconds:
+                    raise AudioTooLong(None, self._max_seconds)
+            previous = turn
+
+    def require_allowed_length(self, *texts: str) -> None:
+        """Raises `AudioTooLong` for texts whose breaks alone are longer than the audio of a request may be."""
+        tags = sum(text.count("<") for text in texts)
+        if tags * markup.LONGEST_BREAK_SECONDS > self._max_seconds:  # only then it is worth to parse them
+            seconds = sum(each.seconds for text in texts for each in markup.parse(text).breaks)
             if seconds > self._max_seconds:
                 raise AudioTooLong(seconds, self._max_seconds)
 
     def create_frontend(self, request: SynthesisRequest, schedule: Sequence[int] = ()) -> Frontend:
         return Frontend(self._phonemizer, request.voice.language, request.language, schedule)
 
-    def create_synthesizer(self, request: SynthesisRequest) -> "Synthesizer":
+    def create_synthesizer(self, request: SynthesisRequest, start_seconds: float = 0.0) -> "Synthesizer":
         watermarked = self._watermark and request.voice.custom is not None
-        return Synthesizer(self._engine, request, watermarked, self._max_seconds)
+        return Synthesizer(self._engine, request, watermarked, self._max_seconds, start_seconds)
 
     def create_encoder(self, output_format: OutputFormat) -> "AlignedEncoder":
         return AlignedEncoder(output_format, self.sample_rate)
@@ -105,7 +116,14 @@ class Pipeline:
 class Synthesizer:
     """Speaks phrases with one voice and its settings, and counts the seconds."""
 
-    def __init__(self, engine: Engine, request: SynthesisRequest, watermarked: bool, max_seconds: float) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        request: SynthesisRequest,
+        watermarked: bool,
+        max_seconds: float,
+        start_seconds: float = 0.0,
+    ) -> None:
         voice, settings = request.voice, request.settings
         self._max_seconds = max_seconds
         self._engine = engine
@@ -118,7 +136,7 @@ class Synthesizer:
         self._vocoder_embedding = settings.vocoder_embedding(voice)
         gains = settings.equalizer_gains(voice)
         self._equalizer = Equalizer(gains, engine.sample_rate) if gains.any() else None
-        self.seconds = 0.0
+        self.seconds = start_seconds
 
     def synthesize(self, phrases: Iterable[Phrase]) -> Iterator[SpeechChunk]:
         """Raises `AudioTooLong` when these phrases become too long."""
@@ -158,29 +176,62 @@ class Synthesizer:
 
 
 class AlignedEncoder:
-    """Encodes speech to an output format, with the times of the caller's characters."""
+    """Encodes speech to an output format, with the times of the caller's characters, turn by turn of a dialogue."""
 
     def __init__(self, output_format: OutputFormat, sample_rate: int) -> None:
         self._encoder = encoders.create(output_format, sample_rate)
+        self._sample_rate = sample_rate
         self._aligner = Aligner()
-        self._end_seconds = 0.0
+        self._turn = 0
+        self._characters = 0  # that have been aligned, over all turns
+        self._pending = AudioPart()  # characters of the turn before that were not spoken
+        self._silence = np.zeros(0, dtype=np.float32)  # before the next chunk
+        self.seconds = 0.0
+        """Where the next chunk begins."""
+
+    def begin_turn(self, pause: float) -> None:
+        """What follows is another text, after a pause."""
+        self._pending = self._describe(b"", self._aligner.align_rest(self.seconds), Alignment(), self.seconds)
+        self._turn += 1
+        self._silence = np.concatenate([self._silence, _silence(pause, self._sample_rate)])
+        self.seconds += pause
+        self._aligner = Aligner(self.seconds)
 
     def add_text(self, text: str) -> None:
         """Adds to the caller's text, whose characters the following chunks are aligned with."""
         self._aligner.add_text(text)
 
     def encode(self, chunk: SpeechChunk) -> AudioPart:
-        seconds, self._end_seconds = chunk.end_seconds - self._end_seconds, chunk.end_seconds
-        return AudioPart(
-            self._encoder.encode(chunk.samples),
-            self._aligner.align_original(chunk.aligned, chunk.end_seconds),
-            self._aligner.align_normalized(chunk.aligned, chunk.end_seconds),
-            seconds,
-        )
+        start, silence = self._take_silence()
+        audio = self._encoder.encode(np.concatenate([silence, chunk.samples]))
+        self.seconds = chunk.end_seconds
+        original = self._aligner.align_original(chunk.aligned, chunk.end_seconds)
+        normalized = self._aligner.align_normalized(chunk.aligned, chunk.end_seconds)
+        return self._describe(audio, original, normalized, start)
 
     def flush(self) -> AudioPart:
         """What the encoder still held back, and the characters after the last word."""
-        return AudioPart(self._encoder.flush(), self._aligner.align_rest(self._end_seconds))
+        start, silence = self._take_silence()
+        audio = self._encoder.encode(silence) + self._encoder.flush()
+        return self._describe(audio, self._aligner.align_rest(self.seconds), Alignment(), start)
+
+    def _take_silence(self) -> tuple[float, Samples]:
+        """The pause before the next chunk, and where it begins."""
+        silence, self._silence = self._silence, self._silence[:0]
+        return self.seconds - len(silence) / self._sample_rate, silence
+
+    def _describe(self, audio: bytes, original: Alignment, normalized: Alignment, start: float) -> AudioPart:
+        """A part, with the voice segment of its characters; it begins with what is pending."""
+        segments: tuple[VoiceSegment, ...] = ()
+        if original.characters:
+            first, self._characters = self._characters, self._characters + len(original.characters)
+            times = original.starts[0], original.ends[-1]
+            segments = (VoiceSegment(self._turn, *times, first, self._characters),)
+        part = AudioPart(audio, original, normalized, self.seconds - start, start, segments)
+        if not self._pending.segments:
+            return part
+        pending, self._pending = self._pending, AudioPart()
+        return AudioPart.join([pending, part])
 
     def finish(self, clip: Clip) -> None:
         """Completes a clip, also with the lengths that only a whole file can state at its beginning."""

@@ -1,0 +1,38 @@
+"""Who speaks in a dialogue, and how: the same over HTTP and on sockets."""
+
+from collections.abc import Iterable
+
+from svc.api.dialogue_schemas import DialogueSettings
+from svc.synthesis.request import SynthesisRequest
+from svc.text.language import Language
+from svc.voices.catalogue import VoiceCatalogue
+from svc.voices.settings import VoiceSettingsStore
+
+
+class DialogueVoices:
+    def __init__(self, voices: VoiceCatalogue, voice_settings: VoiceSettingsStore) -> None:
+        self._voices = voices
+        self._voice_settings = voice_settings
+
+    def resolve(
+        self,
+        voice_ids: Iterable[str],
+        settings: DialogueSettings | None,
+        language_code: str | None,
+        seed: int | None,
+        locators: object,
+    ) -> dict[str, SynthesisRequest]:
+        """For each id a request without a text. Raises `VoiceNotFound` for an unknown id in strict mode."""
+        del locators  # pronunciation dictionaries are accepted, and not applied yet
+        requests = {}
+        for voice_id in voice_ids:
+            voice = self._voices.resolve(voice_id)
+            own = self._voice_settings.get(voice.voice_id)
+            requests[voice_id] = SynthesisRequest(
+                "",
+                voice,
+                settings.apply_to(own) if settings else own,
+                Language.parse(language_code, voice.language) if language_code else None,
+                seed,
+            )
+        return requests
