@@ -9,8 +9,10 @@ from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 
 from svc.admission.admission import Admission
+from svc.api.account import new_history_item_id
 from svc.api.authentication import get_principal
 from svc.api.disconnect import run_unless_disconnected
+from svc.api.language_header import describe_language
 from svc.api.middleware import require_json
 from svc.api.models import MODEL_ID
 from svc.api.schemas import SpeechBody
@@ -39,14 +41,15 @@ def router(
 ) -> APIRouter:
     router = APIRouter(prefix="/v1/text-to-speech", tags=["speech"], dependencies=[Depends(require_json)])
 
-    def parse_request(voice_id: str, body: SpeechBody) -> SynthesisRequest:
+    def parse_request(voice_id: str, body: SpeechBody, http: Request) -> SynthesisRequest:
         """Everything that can fail cheaply fails here."""
         scheduler.require_ready()
         if len(body.text) > max_characters:
             raise TextTooLong(len(body.text), max_characters)
         pipeline.require_allowed_length(body.text)
-        voice = voices.resolve(voice_id)
-        settings = voice_settings.get(voice.voice_id)
+        caller = get_principal(http)
+        voice = voices.resolve(voice_id, caller)
+        settings = voice_settings.get(voice, caller)
         return SynthesisRequest(
             text=body.text,
             voice=voice,
@@ -100,7 +103,7 @@ def router(
     ) -> Response:
         """Synthesizes a text and returns the whole clip."""
         audio = formats.find(output_format)
-        request = parse_request(voice_id, body)
+        request = parse_request(voice_id, body, http)
         return AudioClip(await render(request, audio, http), audio.content_type, _headers(request, body))
 
     @router.post("/{voice_id}/with-timestamps", response_class=JSONResponse)
@@ -109,7 +112,7 @@ def router(
     ) -> Response:
         """Synthesizes a text and returns JSON: the whole clip in base64, and the times of every character."""
         audio = formats.find(output_format)
-        request = parse_request(voice_id, body)
+        request = parse_request(voice_id, body, http)
         return TimestampedClip(await render(request, audio, http), _headers(request, body))
 
     @router.post("/{voice_id}/stream", responses=_AUDIO, response_class=StreamingResponse)
@@ -118,7 +121,7 @@ def router(
     ) -> Response:
         """Synthesizes a text and streams the audio."""
         audio = formats.find(output_format)
-        request = parse_request(voice_id, body)
+        request = parse_request(voice_id, body, http)
         return AudioStream(await start(request, audio, http), audio.content_type, _headers(request, body))
 
     @router.post("/{voice_id}/stream/with-timestamps", response_class=StreamingResponse)
@@ -127,7 +130,7 @@ def router(
     ) -> Response:
         """Synthesizes a text and streams lines of JSON, each with audio in base64 and the times of its characters."""
         audio = formats.find(output_format)
-        request = parse_request(voice_id, body)
+        request = parse_request(voice_id, body, http)
         return TimestampStream(await start(request, audio, http), "application/x-ndjson", _headers(request, body))
 
     return router
@@ -138,4 +141,6 @@ def _headers(request: SynthesisRequest, body: SpeechBody) -> dict[str, str]:
         "x-svc-voice": request.voice.voice_id,
         "x-svc-model": body.model_id if body.model_id else MODEL_ID,
         "character-cost": str(len(request.text)),
+        "history-item-id": new_history_item_id(),
+        **describe_language(body.named_language, request.language),
     }
