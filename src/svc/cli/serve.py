@@ -1,15 +1,18 @@
 """`svc serve`: runs the service."""
 
 import asyncio
+import logging
 import socket
 from typing import Annotated
 
 import typer
 
-from svc import logs, memory
+from svc import logs, memory, platforms
 from svc.app import create_app
 from svc.server import create_server
 from svc.settings import Settings
+
+log = logging.getLogger(__name__)
 
 
 def serve(
@@ -22,6 +25,8 @@ def serve(
     given = {"host": host, "port": port}
     settings = Settings().model_copy(update={name: value for name, value in given.items() if value is not None})
     logs.configure(settings.log_format)
+    if missing := platforms.list_missing():
+        log.warning("this system lacks %s", ", ".join(missing))
     app = create_app(settings, after_load=memory.freeze)
     app.openapi()  # is kept: made for the first who asks, it would hold up all others
     with _open_socket(settings.host, settings.port) as listening:
