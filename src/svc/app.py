@@ -18,6 +18,7 @@ from svc.api import (
     errors,
     health,
     models,
+    not_offered,
     pages,
     previews,
     speech,
@@ -84,9 +85,15 @@ def create_engine(settings: Settings) -> Engine:
 
 def create_voices(settings: Settings) -> VoiceCatalogue:
     """The catalogue of built-in and custom voices."""
-    voices = VoiceCatalogue(load_built_in_voices(), settings.default_voice, settings.strict_voices)
+    voices = create_catalogue(settings)
     create_custom_voices(settings, voices).refresh()
     return voices
+
+
+def create_catalogue(settings: Settings) -> VoiceCatalogue:
+    """The catalogue of the built-in voices; custom voices are loaded into it."""
+    private = settings.voice_sharing == "private"
+    return VoiceCatalogue(load_built_in_voices(), settings.default_voice, settings.strict_voices, private)
 
 
 def create_custom_voices(settings: Settings, voices: VoiceCatalogue) -> CustomVoices:
@@ -194,7 +201,7 @@ def create_app(
     admission = create_admission(settings, shared_limits, scheduler, metrics, several_keys)
     lifecycle = Lifecycle()
     connections = Connections(settings.max_sockets)
-    voices = VoiceCatalogue(load_built_in_voices(), settings.default_voice, settings.strict_voices)
+    voices = create_catalogue(settings)
     voice_settings = VoiceSettingsStore(settings.data_dir)
     custom_voices = create_custom_voices(settings, voices)
     custom_voices.load()
@@ -266,6 +273,7 @@ def create_app(
     app.include_router(account.router())
     app.include_router(tokens.router(Tokens(table, clock)))
     pages.add_pages(app, DocsSite(find_docs_folder()))
+    not_offered.add_not_found(app)
     # The last one added is the outermost: a request passes them from the last to the first.
     app.add_middleware(
         BodyLimits,
@@ -287,7 +295,7 @@ def create_app(
         from svc.api.request_spans import RequestSpans
 
         app.add_middleware(RequestSpans, tracer=telemetry.tracer, templates=templates)
-    app.add_middleware(RequestLog)
+    app.add_middleware(RequestLog, templates=templates)
     app.add_middleware(RequestId)
     app.state.lifecycle = lifecycle  # for the server, which begins the shutdown
     app.state.connections = connections  # for the server, which drains them before it closes

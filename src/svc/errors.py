@@ -24,10 +24,13 @@
     ├── InvalidApiKey         401  invalid_api_key
     ├── InsufficientScope     401  insufficient_scope
     ├── ConsentRequired       403  consent_required
+    ├── NotVoiceOwner         403  not_voice_owner
     ├── OriginNotAllowed      403  origin_not_allowed
     ├── HostNotAllowed        403  host_not_allowed
     ├── VoiceNotFound         404  voice_not_found
     ├── HistoryItemNotFound   404  history_item_not_found
+    ├── PathNotFound          404  not_found
+    ├── NotOffered            404  not_offered
     ├── BodyTimeout           408  request_timeout
     ├── InputTimeout          408  input_timeout_exceeded
     ├── BodyTooLarge          413  request_too_large
@@ -183,10 +186,11 @@ class ClipTooShort(SvcError):
     status = "clip_too_short"
     param = "files"
 
-    def __init__(self, seconds: float, least: float) -> None:
+    def __init__(self, seconds: float, least: float, of_speech: bool = True) -> None:
+        """`seconds` is how much speech there is or, if not `of_speech`, how long the whole recording is."""
+        found = f"contains {seconds:.1f} seconds of speech" if of_speech else f"is only {seconds:.1f} seconds long"
         super().__init__(
-            f"The recording contains {seconds:.1f} seconds of speech. "
-            f"Cloning needs at least {least:g}; 10 to 20 work best."
+            f"The recording {found}. Cloning needs at least {least:g} seconds of speech; 10 to 20 work best."
         )
 
 
@@ -312,6 +316,18 @@ class ConsentRequired(SvcError):
         )
 
 
+class NotVoiceOwner(SvcError):
+    http_status = 403
+    status = "not_voice_owner"
+    param = "voice_id"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"The voice {name[:60]} belongs to another key. Only that key, a key of SVC_API_KEY or SVC_API_KEYS, "
+            "or `svc voices` on the server can change or remove it."
+        )
+
+
 class OriginNotAllowed(SvcError):
     http_status = 403
     status = "origin_not_allowed"
@@ -349,6 +365,22 @@ class HistoryItemNotFound(SvcError):
 
     def __init__(self, item_id: str) -> None:
         super().__init__(f"History item '{item_id[:60]}' not found. This server keeps no history.")
+
+
+class PathNotFound(SvcError):
+    http_status = 404
+    status = "not_found"
+
+    def __init__(self) -> None:
+        super().__init__("This path does not exist. /docs has the reference.")
+
+
+class NotOffered(SvcError):
+    http_status = 404
+    status = "not_offered"
+
+    def __init__(self, feature: str) -> None:
+        super().__init__(f"This server does not offer {feature}. /docs has what it offers.")
 
 
 class BodyTimeout(SvcError):

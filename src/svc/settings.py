@@ -103,6 +103,10 @@ class Settings(BaseSettings):
     watermark: bool = False
     """Add an inaudible watermark to the speech of custom voices; `svc watermark check` detects it."""
 
+    voice_sharing: Literal["shared", "private"] = "shared"
+    """Who may use a custom voice that a key of SVC_API_KEYS_TABLE made: every key (`shared`), or that key alone
+    (`private`). Either way only that key may change or remove it, besides the keys of SVC_API_KEY and SVC_API_KEYS."""
+
     voice_mirror: str | None = None
     """Object storage that custom voices are mirrored to and shared through: `s3://bucket/prefix`, `gs://…`, `az://…` or
     `file:///folder`. Credentials are read from the usual variables of each cloud, such as AWS_ACCESS_KEY_ID."""

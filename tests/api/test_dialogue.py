@@ -10,6 +10,7 @@ from fastapi.testclient import TestClient
 
 from svc.api.dialogue_schemas import DialogueSettings
 from svc.api.dialogue_voices import DialogueVoices
+from svc.auth.keys import ANYONE
 from svc.engine.fake import FakeEngine
 from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline
@@ -133,9 +134,10 @@ def test_everything_that_clients_send_is_accepted(client: TestClient) -> None:
 
 def test_settings_are_applied_to_all_voices(voices: VoiceCatalogue, tmp_path: Path) -> None:
     store = VoiceSettingsStore(tmp_path)
-    store.edit(voices.find("bm_george").voice_id, lambda _: VoiceSettings(stability=0.9, speed=0.8))
+    store.edit(voices.find("bm_george"), ANYONE, lambda _: VoiceSettings(stability=0.9, speed=0.8))
     given = DialogueSettings.model_validate({"stability": None, "similarity": 1})
-    heart, george = DialogueVoices(voices, store).resolve(["af_heart", "bm_george"], given, "en", 7, None).values()
+    requests = DialogueVoices(voices, store).resolve(["af_heart", "bm_george"], ANYONE, given, "en", 7, None)
+    heart, george = requests.values()
     assert heart.settings == VoiceSettings(similarity_boost=1)
     assert george.settings == VoiceSettings(stability=0.9, similarity_boost=1, speed=0.8)
     assert (heart.language, george.language) == (Language.ENGLISH_US, Language.ENGLISH_GB)

@@ -5,9 +5,12 @@ from dataclasses import replace
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 
+from svc.api.account import new_history_item_id
+from svc.api.authentication import get_principal
 from svc.api.dialogue_schemas import DialogueBody
 from svc.api.dialogue_voices import DialogueVoices
 from svc.api.http_synthesis import HttpSynthesis
+from svc.api.language_header import describe_language
 from svc.api.middleware import require_json
 from svc.api.models import MODEL_ID
 from svc.api.speech import AUDIO
@@ -19,13 +22,14 @@ from svc.synthesis.request import Dialogue
 def router(synthesis: HttpSynthesis, voices: DialogueVoices) -> APIRouter:
     router = APIRouter(prefix="/v1/text-to-dialogue", tags=["dialogue"], dependencies=[Depends(require_json)])
 
-    def parse_request(body: DialogueBody) -> Dialogue:
+    def parse_request(body: DialogueBody, http: Request) -> Dialogue:
         """Everything that can fail cheaply fails here."""
         synthesis.require_allowed(*(each.text for each in body.inputs))
         requests = voices.resolve(
             dict.fromkeys(each.voice_id for each in body.inputs),
+            get_principal(http),
             body.settings,
-            body.language_code or body.language,
+            body.named_language,
             body.parse_seed(),
             body.pronunciation_dictionary_locators,
         )
@@ -36,7 +40,7 @@ def router(synthesis: HttpSynthesis, voices: DialogueVoices) -> APIRouter:
     async def create_dialogue(body: DialogueBody, http: Request, output_format: str = formats.DEFAULT) -> Response:
         """Synthesizes a dialogue and returns the whole clip."""
         audio = formats.find(output_format)
-        request = parse_request(body)
+        request = parse_request(body, http)
         return AudioClip(await synthesis.render(request, audio, http), audio.content_type, _headers(request, body))
 
     @router.post("/with-timestamps", response_class=JSONResponse)
@@ -50,7 +54,7 @@ def router(synthesis: HttpSynthesis, voices: DialogueVoices) -> APIRouter:
         `dialogue_input_index`.
         """
         audio = formats.find(output_format)
-        request = parse_request(body)
+        request = parse_request(body, http)
         clip = await synthesis.render(request, audio, http)
         return TimestampedClip(clip, _headers(request, body), _voice_ids(body))
 
@@ -58,7 +62,7 @@ def router(synthesis: HttpSynthesis, voices: DialogueVoices) -> APIRouter:
     async def stream_dialogue(body: DialogueBody, http: Request, output_format: str = formats.DEFAULT) -> Response:
         """Synthesizes a dialogue and streams the audio."""
         audio = formats.find(output_format)
-        request = parse_request(body)
+        request = parse_request(body, http)
         return AudioStream(await synthesis.start(request, audio, http), audio.content_type, _headers(request, body))
 
     @router.post("/stream/with-timestamps", response_class=StreamingResponse)
@@ -71,7 +75,7 @@ def router(synthesis: HttpSynthesis, voices: DialogueVoices) -> APIRouter:
         beginning of the dialogue.
         """
         audio = formats.find(output_format)
-        request = parse_request(body)
+        request = parse_request(body, http)
         parts = await synthesis.start(request, audio, http)
         return TimestampStream(parts, "application/x-ndjson", _headers(request, body), _voice_ids(body))
 
@@ -88,4 +92,6 @@ def _headers(request: Dialogue, body: DialogueBody) -> dict[str, str]:
         "x-svc-voice": ", ".join(dict.fromkeys(turn.voice.voice_id for turn in request.turns)),
         "x-svc-model": body.model_id if body.model_id else MODEL_ID,
         "character-cost": str(len(request.text)),
+        "history-item-id": new_history_item_id(),
+        **describe_language(body.named_language, request.turns[0].language),
     }

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from svc.api.dialogue_schemas import DialogueSettings
+from svc.auth.keys import Principal
 from svc.synthesis.request import SynthesisRequest
 from svc.text.language import Language
 from svc.voices.catalogue import VoiceCatalogue
@@ -17,6 +18,7 @@ class DialogueVoices:
     def resolve(
         self,
         voice_ids: Iterable[str],
+        caller: Principal,
         settings: DialogueSettings | None,
         language_code: str | None,
         seed: int | None,
@@ -26,8 +28,8 @@ class DialogueVoices:
         del locators  # pronunciation dictionaries are accepted, and not applied yet
         requests = {}
         for voice_id in voice_ids:
-            voice = self._voices.resolve(voice_id)
-            own = self._voice_settings.get(voice.voice_id)
+            voice = self._voices.resolve(voice_id, caller)
+            own = self._voice_settings.get(voice, caller)
             requests[voice_id] = SynthesisRequest(
                 "",
                 voice,

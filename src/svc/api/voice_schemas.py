@@ -7,6 +7,7 @@ from pydantic import BaseModel
 
 from svc.api.models import MODEL_ID
 from svc.api.previews import preview_url
+from svc.auth.keys import Principal
 from svc.cloning.refinement import RefinementQueue
 from svc.voices.catalogue import Voice
 from svc.voices.custom_voice import CustomVoice, ReferenceMeasurements
@@ -102,7 +103,11 @@ class Done(BaseModel):
 
 
 def describe_voice(
-    voice: Voice, base_url: str, settings: VoiceSettingsShape | None, refinement_queue: RefinementQueue
+    voice: Voice,
+    caller: Principal,
+    base_url: str,
+    settings: VoiceSettingsShape | None,
+    refinement_queue: RefinementQueue,
 ) -> VoiceShape:
     language = voice.language.value.split("-")[0]
     url = preview_url(voice, base_url)
@@ -127,7 +132,7 @@ def describe_voice(
             category="cloned",
             description=voice.custom.description,
             labels={"language": language, **voice.custom.labels},
-            is_owner=True,
+            is_owner=voice.custom.may_be_changed_by(caller),
             created_at_unix=voice.custom.created_at,
             cloning=CloningShape.describe(voice.custom, refinement_queue.progress(voice.custom)),
         )

@@ -53,8 +53,10 @@ class _DialogueSession(Session[DialogueMessage]):
         """Starts a dialogue with the voices and settings of its first message."""
         if not message.voices:
             raise InvalidMessage('the first message of a dialogue must name its "voices"', "voices")
+        assert self.principal is not None
         voices = self._dependencies.dialogue_voices.resolve(
             message.voices,
+            self.principal,
             message.voice_settings,
             self._parameters.language_code,
             self._parameters.seed,

@@ -7,6 +7,7 @@ from fastapi import APIRouter, WebSocket
 
 from svc.api.authentication import read_handshake_credential
 from svc.api.errors import render_error
+from svc.api.language_header import describe_language
 from svc.api.realtime.connections import Connections
 from svc.api.realtime.dialogue import DialogueMultiStreamInput, DialogueStreamInput
 from svc.api.realtime.session import Session, SessionDependencies, SocketClose, StreamParameters, close
@@ -15,6 +16,7 @@ from svc.api.schemas import parse_number
 from svc.audio import formats
 from svc.errors import SvcError
 from svc.lifecycle import Lifecycle
+from svc.text.language import Language
 
 _DEFAULT_INACTIVITY_TIMEOUT, _MAX_INACTIVITY_TIMEOUT = 20.0, 180.0  # seconds
 
@@ -36,7 +38,9 @@ def router(dependencies: SessionDependencies, connections: Connections, lifecycl
         except SvcError as error:
             await socket.send_denial_response(render_error(error))
             return
-        await socket.accept()
+        language = _name_language(socket.query_params)
+        headers = describe_language(language, Language.parse(language) if language else None)
+        await socket.accept(headers=[(name.encode(), value.encode()) for name, value in headers.items()])
         try:
             lifecycle.require_running()  # a shutdown may have begun during the handshake
             session = create(_parse_parameters(socket.query_params))
@@ -68,13 +72,17 @@ def router(dependencies: SessionDependencies, connections: Connections, lifecycl
     return router
 
 
+def _name_language(query: Mapping[str, str]) -> str | None:
+    return query.get("language_code") or query.get("language")
+
+
 def _parse_parameters(query: Mapping[str, str]) -> StreamParameters:
     """Ignores unknown parameters and invalid values; only an unknown output format is an error."""
     seed = parse_number(query.get("seed"))
     timeout = parse_number(query.get("inactivity_timeout"))
     return StreamParameters(
         output_format=formats.find(query.get("output_format", formats.DEFAULT)),
-        language_code=query.get("language_code") or query.get("language"),
+        language_code=_name_language(query),
         seed=None if seed is None else int(seed) % 2**32,
         inactivity_timeout=min(max(timeout or _DEFAULT_INACTIVITY_TIMEOUT, 1.0), _MAX_INACTIVITY_TIMEOUT),
         sync_alignment=_parse_flag(query.get("sync_alignment")),

@@ -18,7 +18,7 @@ from svc.api.realtime.context import Context, EngineAccess
 from svc.api.realtime.messages import M
 from svc.api.realtime.server_messages import ServerMessages
 from svc.audio.formats import OutputFormat
-from svc.auth.keys import Principal
+from svc.auth.keys import ANYONE, Principal
 from svc.auth.verifier import Verifier
 from svc.errors import InputTimeout, InternalError, SvcError
 from svc.metrics import Metrics
@@ -91,7 +91,6 @@ class Session(ABC, Generic[M]):
 
     def __init__(self, socket: WebSocket, dependencies: SessionDependencies, parameters: StreamParameters) -> None:
         self._socket = socket
-        self._refusal: SvcError | None = None  # ends the session as soon as it is authenticated
         self._dependencies = dependencies
         self._parameters = parameters
         self._tasks = asyncio.TaskGroup()
@@ -139,6 +138,12 @@ class Session(ABC, Generic[M]):
     def evict(self) -> None:
         self._close_when_done(SocketClose(1013, "Closed for another socket, because this one had sent nothing yet."))
 
+    def _identify(self, principal: Principal) -> None:
+        """Called as soon as it is known who speaks, and before each message; raises to end the session.
+
+        Earlier, a refusal would tell strangers which voices exist.
+        """
+
     @abstractmethod
     async def _handle(self, message: M) -> None:
         """Does what a message asks for."""
@@ -161,8 +166,8 @@ class Session(ABC, Generic[M]):
         timeout = self._parameters.inactivity_timeout
         if principal is None:
             timeout = min(timeout, _UNAUTHENTICATED_TIMEOUT)
-        if self._refusal and (principal or self._dependencies.verifier.open):
-            raise self._refusal
+        if principal or self._dependencies.verifier.open:
+            self._identify(principal or ANYONE)
         while True:
             raw = await self._receive(timeout)
             if self._draining:
@@ -175,8 +180,7 @@ class Session(ABC, Generic[M]):
             else:
                 principal = await self._dependencies.verifier.recheck(principal)
             self.principal = principal
-            if self._refusal:
-                raise self._refusal
+            self._identify(principal)
             parsed = messages.parse(self.message_type, message)
             self.characters += parsed.characters
             await self._handle(parsed)

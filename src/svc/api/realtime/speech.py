@@ -7,9 +7,11 @@ from svc.api.realtime.messages import SpeechMessage
 from svc.api.realtime.multi_session import MultiContextSession
 from svc.api.realtime.server_messages import SpeechMessages
 from svc.api.realtime.session import Session, SessionDependencies, SocketClose, StreamParameters
-from svc.errors import InvalidMessage, TooManyContexts, VoiceNotFound
+from svc.auth.keys import Principal
+from svc.errors import InvalidMessage, TooManyContexts
 from svc.synthesis.request import SynthesisRequest
 from svc.text.split import ends_sentence
+from svc.voices.catalogue import Voice
 
 _DEFAULT_ID = "default"
 
@@ -27,21 +29,25 @@ class _SpeechSession(Session[SpeechMessage]):
         self, socket: WebSocket, dependencies: SessionDependencies, parameters: StreamParameters, voice_id: str
     ) -> None:
         super().__init__(socket, dependencies, parameters)
-        try:
-            self._voice = dependencies.voices.resolve(voice_id)
-        except VoiceNotFound as error:
-            # Sent once the client is authenticated: before that, it would tell strangers which voices exist.
-            self._refusal, self._voice = error, dependencies.voices.default
-        self.voice_ids = [self._voice.voice_id]
+        self._voice_id = voice_id
+        self._voice: Voice | None = None
+
+    def _identify(self, principal: Principal) -> None:
+        if self._voice is None:
+            self._voice = self._dependencies.voices.resolve(self._voice_id, principal)
+            self.voice_ids = [self._voice.voice_id]
 
     def _open_context(self, message: SpeechMessage, context_id: str | None = None) -> Context:
         """Starts a new text with the settings of its first message."""
-        settings = self._dependencies.voice_settings.get(self._voice.voice_id)
+        voice, principal = self._voice, self.principal
+        assert voice is not None
+        assert principal is not None
+        settings = self._dependencies.voice_settings.get(voice, principal)
         if message.voice_settings:
             settings = message.voice_settings.apply_to(settings)
         context = self._start_context(context_id, message.schedule())
-        language = self._parameters.parse_language(self._voice)
-        context.begin_turn(SynthesisRequest("", self._voice, settings, language, self._parameters.seed))
+        language = self._parameters.parse_language(voice)
+        context.begin_turn(SynthesisRequest("", voice, settings, language, self._parameters.seed))
         return context
 
     def _end_context(self, context: Context) -> None:
