@@ -15,6 +15,10 @@
     ├── VoiceLimitReached     400  voice_limit_reached
     ├── NoReference           400  no_reference
     ├── InvalidPageToken      400  invalid_page_token
+    ├── InvalidCursor         400  invalid_cursor
+    ├── InvalidLexicon        400  invalid_lexicon
+    ├── DictionaryLimitReached  400  pronunciation_dictionary_limit_reached
+    ├── VersionLimitReached   400  pronunciation_dictionary_version_limit_reached
     ├── InvalidForm           400  invalid_form
     ├── UploadInterrupted     400  upload_interrupted
     ├── InvalidMessage        400  invalid_input_message
@@ -28,6 +32,7 @@
     ├── HostNotAllowed        403  host_not_allowed
     ├── VoiceNotFound         404  voice_not_found
     ├── HistoryItemNotFound   404  history_item_not_found
+    ├── DictionaryNotFound    404  pronunciation_dictionary_not_found
     ├── BodyTimeout           408  request_timeout
     ├── InputTimeout          408  input_timeout_exceeded
     ├── BodyTooLarge          413  request_too_large
@@ -226,6 +231,43 @@ class InvalidPageToken(SvcError):
         super().__init__("Unknown next_page_token. Send the one of the page before, or none for the first page.")
 
 
+class InvalidCursor(SvcError):
+    http_status = 400
+    status = "invalid_cursor"
+    param = "cursor"
+
+    def __init__(self) -> None:
+        super().__init__("Unknown cursor. Send the next_cursor of the page before, or none for the first page.")
+
+
+class InvalidLexicon(SvcError):
+    http_status = 400
+    status = "invalid_lexicon"
+    param = "file"
+
+    def __init__(self, problem: str, line: int | None = None) -> None:
+        where = "" if line is None else f", line {line}"
+        super().__init__(f"The file is not a lexicon (PLS 1.0){where}: {problem[:200]}.")
+
+
+class DictionaryLimitReached(SvcError):
+    http_status = 400
+    status = "pronunciation_dictionary_limit_reached"
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(
+            f"The limit of {limit} pronunciation dictionaries is reached. Remove one, or raise SVC_MAX_DICTIONARIES."
+        )
+
+
+class VersionLimitReached(SvcError):
+    http_status = 400
+    status = "pronunciation_dictionary_version_limit_reached"
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(f"The dictionary has {limit} versions, the limit. Add a new one with its rules.")
+
+
 class InvalidForm(SvcError):
     http_status = 400
     status = "invalid_form"
@@ -348,6 +390,17 @@ class HistoryItemNotFound(SvcError):
 
     def __init__(self, item_id: str) -> None:
         super().__init__(f"History item '{item_id[:60]}' not found. This server keeps no history.")
+
+
+class DictionaryNotFound(SvcError):
+    http_status = 404
+    status = "pronunciation_dictionary_not_found"
+    param = "pronunciation_dictionary_id"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"Pronunciation dictionary '{name[:60]}' not found. GET /v1/pronunciation-dictionaries lists them."
+        )
 
 
 class BodyTimeout(SvcError):

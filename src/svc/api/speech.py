@@ -17,6 +17,7 @@ from svc.api.schemas import SpeechBody
 from svc.api.speech_responses import AudioClip, AudioStream, TimestampedClip, TimestampStream
 from svc.audio import formats
 from svc.audio.formats import OutputFormat
+from svc.dictionaries.catalogue import Dictionaries, describe_applied
 from svc.errors import TextTooLong
 from svc.metrics import Metrics
 from svc.synthesis.pipeline import Pipeline
@@ -34,6 +35,7 @@ def router(
     admission: Admission,
     voices: VoiceCatalogue,
     voice_settings: VoiceSettingsStore,
+    dictionaries: Dictionaries,
     metrics: Metrics,
     max_characters: int,
 ) -> APIRouter:
@@ -55,6 +57,7 @@ def router(
             seed=body.parse_seed(),
             previous_text=body.previous_text or "",
             next_text=body.next_text or "",
+            rules=dictionaries.resolve_locators(body.pronunciation_dictionary_locators),
         )
 
     async def synthesize(
@@ -134,7 +137,9 @@ def router(
 
 
 def _headers(request: SynthesisRequest, body: SpeechBody) -> dict[str, str]:
+    applied = {"x-svc-dictionaries": describe_applied(request.rules)} if body.pronunciation_dictionary_locators else {}
     return {
+        **applied,
         "x-svc-voice": request.voice.voice_id,
         "x-svc-model": body.model_id if body.model_id else MODEL_ID,
         "character-cost": str(len(request.text)),

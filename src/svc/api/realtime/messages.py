@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, ValidationError
 
-from svc.api.schemas import Slider, Text, VoiceSettingsBody
+from svc.api.schemas import Locators, Slider, Text, VoiceSettingsBody
 from svc.errors import BinaryMessage, InvalidMessage, MessageTooLarge, SvcError
 from svc.synthesis.alignment import Alignment
 from svc.synthesis.request import AudioPart
@@ -47,6 +47,7 @@ class Message(BaseModel):
         None, validation_alias=AliasChoices("generation_config", "generator_config")
     )
     context_id: Text | None = Field(None, max_length=_MAX_ID, validation_alias=AliasChoices("context_id", "contextId"))
+    pronunciation_dictionary_locators: Locators = []
     close_context: Flag = False
     close_socket: Flag = False
 

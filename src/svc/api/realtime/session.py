@@ -18,6 +18,7 @@ from svc.api.realtime.messages import Message, ServerMessages
 from svc.audio.formats import OutputFormat
 from svc.auth.keys import Principal
 from svc.auth.verifier import Verifier
+from svc.dictionaries.catalogue import Dictionaries
 from svc.errors import InputTimeout, InternalError, SvcError
 from svc.metrics import Metrics
 from svc.synthesis.pipeline import Pipeline
@@ -46,6 +47,7 @@ class SessionDependencies:
     admission: Admission
     metrics: Metrics
     voice_settings: VoiceSettingsStore
+    dictionaries: Dictionaries
     verifier: Verifier
     max_characters: int
 
@@ -192,7 +194,8 @@ class Session(ABC):
         settings = dependencies.voice_settings.get(parameters.voice.voice_id)
         if message.voice_settings:
             settings = message.voice_settings.apply_to(settings)
-        request = SynthesisRequest("", parameters.voice, settings, parameters.language, parameters.seed)
+        rules = dependencies.dictionaries.resolve_locators(message.pronunciation_dictionary_locators)
+        request = SynthesisRequest("", parameters.voice, settings, parameters.language, parameters.seed, rules=rules)
         assert self.principal is not None
         context = Context(
             request,
