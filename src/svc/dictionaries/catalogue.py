@@ -86,9 +86,8 @@ class Dictionaries:
             files = self.store.list_files()
             loaded = {}
             for dictionary_id, found in files.items():
-                if found.state == self._files.get(dictionary_id, StoredFiles()).state:
-                    known = self._loaded.get(dictionary_id)
-                else:
+                known = self._loaded.get(dictionary_id)
+                if known is None or found.state != self._files[dictionary_id].state:
                     known = self._read(dictionary_id)
                 if known:
                     loaded[dictionary_id] = known

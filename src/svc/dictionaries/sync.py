@@ -35,7 +35,7 @@ class DictionarySync:
     def __init__(
         self, object_store: ObjectStore, store: DictionaryStore, refresh: Callable[[], None], fetch_seconds: float
     ) -> None:
-        """`refresh` is called after each round that changed something here."""
+        """`refresh` is called after each fetch."""
         self._object_store = object_store
         self._store = store
         self._refresh = refresh
@@ -83,9 +83,11 @@ class DictionarySync:
         """Saves what other servers have made, and uploads what the object store lacks."""
         async with self._one_at_a_time, self._counting():
             self._stored, self._stored_removed = await self._list()
-            if await asyncio.to_thread(self._apply_removals):
+            try:
+                await asyncio.to_thread(self._apply_removals)
+                await self._exchange(fetch=True)
+            finally:
                 await asyncio.to_thread(self._refresh)
-            await self._exchange(fetch=True)
             self._fetched_at = time.time()
 
     @asynccontextmanager
@@ -96,59 +98,48 @@ class DictionarySync:
         finally:
             await asyncio.to_thread(self._count_waiting)
 
-    def _apply_removals(self) -> bool:
-        new = self._stored_removed - self._store.list_removed()
-        for dictionary_id in new:
+    def _apply_removals(self) -> None:
+        for dictionary_id in self._stored_removed - self._store.list_removed():
             self._store.apply_fetched_removal(dictionary_id)
-        return bool(new)
 
     async def _exchange(self, *, fetch: bool) -> None:
         local = await asyncio.to_thread(self._store.list_files)
         removed = await asyncio.to_thread(self._store.list_removed)
-        changed = False
 
         async def exchange(dictionary_id: str) -> None:
-            nonlocal changed
             stored = self._stored.get(dictionary_id, StoredFiles())
             here = local.get(dictionary_id, StoredFiles())
             if dictionary_id in removed:
                 await self._remove(dictionary_id, stored)
                 return
-            if fetch and await self._fetch_missing(dictionary_id, here, stored):
-                changed = True
+            if fetch:
+                await self._fetch_missing(dictionary_id, here, stored)
             await self._upload_missing(dictionary_id, here, stored)
 
         wanted = local.keys() | (self._stored.keys() if fetch else set()) | (removed - self._stored_removed)
         if fetch:
             wanted |= removed & self._stored.keys()  # an upload came at the moment of the removal
-        try:
-            await try_each(wanted, exchange, self._failures)
-        finally:
-            if changed:
-                await asyncio.to_thread(self._refresh)
+        await try_each(wanted, exchange, self._failures)
 
     async def _remove(self, dictionary_id: str, stored: StoredFiles) -> None:
         await obstore.put_async(self._object_store, f"{_ROOT}/{_REMOVED}/{dictionary_id}", b"{}")
         self._stored_removed.add(dictionary_id)
         await self._delete(dictionary_id, set(stored.sizes))
 
-    async def _fetch_missing(self, dictionary_id: str, here: StoredFiles, stored: StoredFiles) -> bool:
-        """The versions that are missing here, then the state if it is later; tells whether anything was saved."""
+    async def _fetch_missing(self, dictionary_id: str, here: StoredFiles, stored: StoredFiles) -> None:
+        """Saves the versions that are missing here, then the state if it is later."""
         wanted = sorted(stored.versions - here.versions)
         if stored.state and stored.state > (here.state or ""):
             wanted.append(stored.state)
-        saved = False
         for name in wanted:
             content = await self._get(dictionary_id, name)
             try:
                 if content is not None:
                     await asyncio.to_thread(self._store.save_fetched, dictionary_id, name, content)
-                    saved = True
             except DamagedFile as problem:
                 self._log_damage(dictionary_id, name, str(problem))
             except DictionaryNotFound:  # removed here in the meantime
-                break
-        return saved
+                return
 
     async def _upload_missing(self, dictionary_id: str, here: StoredFiles, stored: StoredFiles) -> None:
         """Versions first: a server that finds the state finds its version, too."""
