@@ -2,12 +2,11 @@
 
 import json
 import logging
+import re
 from collections.abc import Iterator
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 from fastapi.testclient import TestClient
 
@@ -148,8 +147,7 @@ def test_pages(client: TestClient, sort: str | None, direction: str | None) -> N
         cursor = {"cursor": page["next_cursor"]}
         client.delete(f"{ROOT}/{found[-1]['id']}")  # a page goes on where the last one ended
     assert {each["id"] for each in found} == {each["id"] for each in added}
-    key = (lambda each: each["name"].lower()) if sort == "name" else (lambda each: each["creation_time_unix"])
-    keys = [key(each) for each in found]
+    keys = [each["name"].lower() if sort == "name" else each["creation_time_unix"] for each in found]
     assert keys == sorted(keys, reverse=direction != "ascending")
 
 
@@ -239,7 +237,7 @@ def test_unknown_dictionaries_are_not_found(client: TestClient) -> None:
 
 
 def test_tokens_may_not_see_or_change_dictionaries(tmp_path: Path, phonemizer: Phonemizer) -> None:
-    settings = Settings(data_dir=tmp_path, api_key="a-key", api_keys_table=f"sqlite:///{tmp_path}/keys.db")  # type: ignore[arg-type]
+    settings = Settings(data_dir=tmp_path, api_key="a-key", api_keys_table=f"sqlite:///{tmp_path}/keys.db")
     with serve_ready(settings, Pipeline(FakeEngine(), phonemizer)) as client:
         key = {"xi-api-key": "a-key"}
         assert client.get(ROOT).status_code == 401
@@ -265,12 +263,12 @@ def test_tokens_may_not_see_or_change_dictionaries(tmp_path: Path, phonemizer: P
         assert spoken.headers["x-svc-dictionaries"] == f"{added['id']}/{added['version_id']}"
 
 
-def spoken_words(response: httpx.Response) -> str:
+def spoken_words(response: Any) -> str:
     """The words that were read; one that two chunks share counts once."""
     assert response.status_code == 200, response.text
     parts = [part["normalized_alignment"] for part in map(json.loads, response.text.splitlines())]
     text = "".join("".join(part["characters"]) for part in parts if part)
-    return " ".join(word for word, _ in groupby(text.split()))
+    return re.sub(r"(\w{4,}) ?(?=\1)", "", text)
 
 
 @pytest.mark.parametrize("path", ["/with-timestamps", "/stream/with-timestamps"])
@@ -280,7 +278,7 @@ def test_speech_with_dictionaries(client: TestClient, path: str) -> None:
     second = add(client, rules=[{**UN, "alias": "never"}, {**UN, "string_to_replace": "EU", "alias": "European Union"}])
     text = "The UN and the EU met on <b>3</b> May."
 
-    def speak(*locators: object) -> httpx.Response:
+    def speak(*locators: object) -> Any:
         return client.post(SPEAK + path, json={"text": text, "pronunciation_dictionary_locators": list(locators)})
 
     def locator(dictionary: dict[str, Any], version: str | None = None) -> dict[str, Any]:

@@ -25,7 +25,7 @@ def report(
     request: pytest.FixtureRequest, pipeline: Pipeline, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Report]:
     folder: Path = tmp_path_factory.mktemp("data")
-    with serving(create_app(Settings(api_key=KEY, data_dir=folder), pipeline)) as address:  # type: ignore[arg-type]
+    with serving(create_app(Settings(api_key=KEY, data_dir=folder), pipeline)) as address:
         wait_until_ready(address)
         driver, packages = DRIVERS[request.param]
         yield run(driver, packages, address, "", "", KEY, TEXT, "svcAmMichael00000000")

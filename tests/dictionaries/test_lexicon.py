@@ -1,6 +1,7 @@
 """Lexicons: PLS 1.0 in and out, and hostile files."""
 
 import contextlib
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given, settings
@@ -134,7 +135,7 @@ def test_random_files_are_refused_or_read(content: bytes) -> None:
 def test_what_a_rule_may_contain() -> None:
     assert make_alias("  a \n b ", "c  d", True, False) == PronunciationRule("a b", "c d", None, True, False)
     assert make_phoneme("a", "ə", "IPA", True, True).alphabet is Alphabet.IPA
-    for field, make in (
+    refused: list[tuple[str, Callable[[], PronunciationRule]]] = [
         ("string_to_replace", lambda: make_alias("", "b", True, True)),
         ("alias", lambda: make_alias("a", "b\x00", True, True)),
         ("alias", lambda: make_alias("a", "\ud800", True, True)),
@@ -142,7 +143,8 @@ def test_what_a_rule_may_contain() -> None:
         ("phoneme", lambda: make_phoneme("a", "!!", "cmu-arpabet", True, True)),
         ("phoneme", lambda: make_phoneme("a", "☃", "ipa", True, True)),
         ("alphabet", lambda: make_phoneme("a", "ə", "klingon", True, True)),
-    ):
+    ]
+    for field, make in refused:
         with pytest.raises(InvalidRule) as caught:
             make()
         assert caught.value.field == field

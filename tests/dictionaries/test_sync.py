@@ -236,10 +236,11 @@ def server(tmp_path: Path) -> Iterator[S3Server]:
 @pytest.mark.parametrize("mode", ["hang", "cut", "503"])
 def test_a_store_that_fails_loses_nothing(mode: str, server: S3Server, tmp_path: Path) -> None:
     proxy = FailingProxy(server.port)
-    here = open_region(tmp_path / "here", open_bucket(proxy.port, 5.0))
-    here.add("Before")
-    here.upload()
+    before = open_region(tmp_path / "here", open_bucket(server.port))
+    before.add("Before")
+    before.upload()
     proxy.mode = mode  # type: ignore[assignment]
+    here = open_region(tmp_path / "here", open_bucket(proxy.port, 5.0))
     here.add("During")
     with pytest.raises(BaseError):
         here.upload()

@@ -1,8 +1,8 @@
 """Pronunciation dictionaries on sockets: whatever the pieces, the same words are replaced."""
 
 import random
+import re
 from collections.abc import Iterator
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +42,7 @@ def locator(service: Running) -> dict[str, Any]:
 
 def read_words(frames: list[Frame]) -> str:
     """The words that were read; one that two frames share counts once."""
-    return " ".join(word for word, _ in groupby(join_characters(frames, "normalizedAlignment").split()))
+    return re.sub(r"(\w{4,}) ?(?=\1)", "", join_characters(frames, "normalizedAlignment")).strip()
 
 
 def cut(seed: int) -> list[str]:
