@@ -548,7 +548,7 @@ class KeysUnavailable(SvcError):
 
 
 class StorageUnavailable(SvcError):
-    """A voice could not be written to disk. `reason` goes to the log and the command line, not to clients."""
+    """A voice or dictionary could not be written to disk. `reason` goes to the log and the command line, not to clients."""
 
     http_status = 503
     status = "storage_unavailable"

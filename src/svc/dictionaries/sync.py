@@ -109,7 +109,7 @@ class DictionarySync:
         async def exchange(dictionary_id: str) -> None:
             stored = self._stored.get(dictionary_id, StoredFiles())
             here = local.get(dictionary_id, StoredFiles())
-            if dictionary_id in removed:
+            if dictionary_id in removed:  # if it is stored all the same, an upload came at the moment of the removal
                 await self._remove(dictionary_id, stored)
                 return
             if fetch:
@@ -117,8 +117,6 @@ class DictionarySync:
             await self._upload_missing(dictionary_id, here, stored)
 
         wanted = local.keys() | (self._stored.keys() if fetch else set()) | (removed - self._stored_removed)
-        if fetch:
-            wanted |= removed & self._stored.keys()  # an upload came at the moment of the removal
         await try_each(wanted, exchange, self._failures)
 
     async def _remove(self, dictionary_id: str, stored: StoredFiles) -> None:
