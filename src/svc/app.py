@@ -15,6 +15,7 @@ from svc.api import (
     authentication,
     cloning,
     dialogue,
+    dictionaries,
     errors,
     health,
     models,
@@ -44,6 +45,9 @@ from svc.cloning.cloner import VoiceCloner
 from svc.cloning.refinement import RefinementQueue, RefinementWorker
 from svc.cloning.speaker_encoder import BuiltInEmbeddings, OnnxSpeakerEncoder, SpeakerEncoder
 from svc.cloning.trial import LoadSpeakerEncoder, TrialSynthesis
+from svc.dictionaries.catalogue import Dictionaries
+from svc.dictionaries.store import DictionaryStore
+from svc.dictionaries.sync import DictionarySync
 from svc.engine import weights
 from svc.engine.fake import FakeEngine
 from svc.engine.kokoro import KokoroEngine
@@ -106,6 +110,17 @@ def create_voice_sync(settings: Settings, custom_voices: CustomVoices) -> VoiceS
         return None
     object_store = open_object_store(settings.voice_mirror)
     return VoiceSync(object_store, custom_voices.store, custom_voices.refresh, settings.voice_mirror_seconds)
+
+
+def create_dictionaries(settings: Settings) -> Dictionaries:
+    return Dictionaries(DictionaryStore(settings.data_dir / "dictionaries"), settings.max_dictionaries)
+
+
+def create_dictionary_sync(settings: Settings, dictionaries: Dictionaries) -> DictionarySync | None:
+    if settings.voice_mirror is None:
+        return None
+    object_store = open_object_store(settings.voice_mirror)
+    return DictionarySync(object_store, dictionaries.store, dictionaries.refresh, settings.voice_mirror_seconds)
 
 
 def create_cloner(
@@ -206,15 +221,26 @@ def create_app(
     custom_voices = create_custom_voices(settings, voices)
     custom_voices.load()
     voice_sync = create_voice_sync(settings, custom_voices)
+    pronunciations = create_dictionaries(settings)
+    pronunciations.load()
+    dictionary_sync = create_dictionary_sync(settings, pronunciations)
     trial = TrialSynthesis(encoder or load_speaker_encoder, pipeline, scheduler, voices)
     refinement_queue = create_refinement_queue(settings)
     cloner = create_cloner(settings, trial, voices, custom_voices, refinement_queue, metrics)
     refinement_worker = RefinementWorker(refinement_queue, trial, custom_voices)
     event_loop_monitor = EventLoopMonitor(metrics.event_loop_stall_seconds.observe)
     metrics.event_loop_stall_max_seconds.set_function(event_loop_monitor.longest)
-    metrics_api.ServiceState(pipeline, scheduler, connections, custom_voices, voice_sync, supervisor.states).register(
-        metrics.registry
+    state = metrics_api.ServiceState(
+        pipeline,
+        scheduler,
+        connections,
+        custom_voices,
+        voice_sync,
+        pronunciations,
+        dictionary_sync,
+        supervisor.states,
     )
+    state.register(metrics.registry)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -230,6 +256,8 @@ def create_app(
             voice_settings.running(supervisor),
             refinement_worker.running(supervisor),
             voice_sync.running(supervisor) if voice_sync else nullcontext(),
+            pronunciations.running(supervisor),
+            dictionary_sync.running(supervisor) if dictionary_sync else nullcontext(),
         ):
             yield
         lifecycle.drain()
@@ -248,11 +276,11 @@ def create_app(
         # FastAPI's own spans hold paths and queries, and so credentials and the names of voices: see `svc.telemetry`.
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
-    app.include_router(health.router(scheduler, supervisor, voice_sync, lifecycle))
+    app.include_router(health.router(scheduler, supervisor, voice_sync, dictionary_sync, lifecycle))
     app.include_router(metrics_api.router(metrics.registry))
     synthesis = HttpSynthesis(pipeline, scheduler, admission, metrics, settings.max_characters)
-    dialogue_voices = DialogueVoices(voices, voice_settings)
-    app.include_router(speech.router(synthesis, voices, voice_settings))
+    dialogue_voices = DialogueVoices(voices, voice_settings, pronunciations)
+    app.include_router(speech.router(synthesis, voices, voice_settings, pronunciations))
     app.include_router(dialogue.router(synthesis, dialogue_voices))
     dependencies = SessionDependencies(
         pipeline,
@@ -262,12 +290,14 @@ def create_app(
         voices,
         voice_settings,
         dialogue_voices,
+        pronunciations,
         verifier,
         settings.max_characters,
     )
     app.include_router(realtime.router(dependencies, connections, lifecycle))
     app.include_router(voices_api.router(voices, voice_settings, refinement_queue))
     app.include_router(cloning.router(cloner, voices, voice_settings, refinement_queue))
+    app.include_router(dictionaries.router(pronunciations))
     app.include_router(previews.router(Previews(pipeline, scheduler, settings.cache_dir / "previews"), voices))
     app.include_router(models.router(_split(settings.model_aliases), settings.max_characters))
     app.include_router(account.router())

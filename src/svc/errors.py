@@ -15,6 +15,10 @@
     ├── VoiceLimitReached     400  voice_limit_reached
     ├── NoReference           400  no_reference
     ├── InvalidPageToken      400  invalid_page_token
+    ├── InvalidCursor         400  invalid_cursor
+    ├── InvalidLexicon        400  invalid_lexicon
+    ├── DictionaryLimitReached  400  pronunciation_dictionary_limit_reached
+    ├── VersionLimitReached   400  pronunciation_dictionary_version_limit_reached
     ├── InvalidForm           400  invalid_form
     ├── UploadInterrupted     400  upload_interrupted
     ├── InvalidMessage        400  invalid_input_message
@@ -31,6 +35,7 @@
     ├── HistoryItemNotFound   404  history_item_not_found
     ├── PathNotFound          404  not_found
     ├── NotOffered            404  not_offered
+    ├── DictionaryNotFound    404  pronunciation_dictionary_not_found
     ├── BodyTimeout           408  request_timeout
     ├── InputTimeout          408  input_timeout_exceeded
     ├── BodyTooLarge          413  request_too_large
@@ -230,6 +235,43 @@ class InvalidPageToken(SvcError):
         super().__init__("Unknown next_page_token. Send the one of the page before, or none for the first page.")
 
 
+class InvalidCursor(SvcError):
+    http_status = 400
+    status = "invalid_cursor"
+    param = "cursor"
+
+    def __init__(self) -> None:
+        super().__init__("Unknown cursor. Send the next_cursor of the page before, or none for the first page.")
+
+
+class InvalidLexicon(SvcError):
+    http_status = 400
+    status = "invalid_lexicon"
+    param = "file"
+
+    def __init__(self, problem: str, line: int | None = None) -> None:
+        where = "" if line is None else f", line {line}"
+        super().__init__(f"The file is not a lexicon (PLS 1.0){where}: {problem[:200]}.")
+
+
+class DictionaryLimitReached(SvcError):
+    http_status = 400
+    status = "pronunciation_dictionary_limit_reached"
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(
+            f"The limit of {limit} pronunciation dictionaries is reached. Remove one, or raise SVC_MAX_DICTIONARIES."
+        )
+
+
+class VersionLimitReached(SvcError):
+    http_status = 400
+    status = "pronunciation_dictionary_version_limit_reached"
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(f"The dictionary has {limit} versions, the limit. Add a new one with its rules.")
+
+
 class InvalidForm(SvcError):
     http_status = 400
     status = "invalid_form"
@@ -383,6 +425,17 @@ class NotOffered(SvcError):
         super().__init__(f"This server does not offer {feature}. /docs has what it offers.")
 
 
+class DictionaryNotFound(SvcError):
+    http_status = 404
+    status = "pronunciation_dictionary_not_found"
+    param = "pronunciation_dictionary_id"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"Pronunciation dictionary '{name[:60]}' not found. GET /v1/pronunciation-dictionaries lists them."
+        )
+
+
 class BodyTimeout(SvcError):
     http_status = 408
     status = "request_timeout"
@@ -528,7 +581,7 @@ class KeysUnavailable(SvcError):
 
 
 class StorageUnavailable(SvcError):
-    """A voice could not be written to disk. `reason` goes to the log and the command line, not to clients."""
+    """A voice or dictionary could not be written to disk. `reason` goes to the log and the command line alone."""
 
     http_status = 503
     status = "storage_unavailable"

@@ -52,7 +52,7 @@ class Settings(BaseSettings):
     """The folder for downloaded weights and voice previews. It can be deleted at any time."""
 
     data_dir: Path = Field(default_factory=_data_dir)
-    """The folder for user data: custom voices, and the settings of voices."""
+    """The folder for user data: custom voices, the settings of voices, and pronunciation dictionaries."""
 
     workers: int = Field(default_factory=lambda: max(1, count_cpus() // 2), ge=1)
     """How many pieces of speech the engine makes at the same time; by default one for every two cores that this process
@@ -90,6 +90,10 @@ class Settings(BaseSettings):
     max_custom_voices: int = Field(1_000, ge=0)
     """The maximum number of custom voices; beyond it, cloning gets 400 `voice_limit_reached`. 0 turns cloning off."""
 
+    max_dictionaries: int = Field(1_000, ge=0)
+    """The maximum number of pronunciation dictionaries; beyond it, adding one gets 400
+    `pronunciation_dictionary_limit_reached`."""
+
     keep_references: bool = True
     """Keep the speech that a custom voice was cloned from, at most 20 seconds, to improve the voice later."""
 
@@ -108,11 +112,12 @@ class Settings(BaseSettings):
     (`private`). Either way only that key may change or remove it, besides the keys of SVC_API_KEY and SVC_API_KEYS."""
 
     voice_mirror: str | None = None
-    """Object storage that custom voices are mirrored to and shared through: `s3://bucket/prefix`, `gs://…`, `az://…` or
-    `file:///folder`. Credentials are read from the usual variables of each cloud, such as AWS_ACCESS_KEY_ID."""
+    """Object storage that custom voices and pronunciation dictionaries are mirrored to and shared through:
+    `s3://bucket/prefix`, `gs://…`, `az://…` or `file:///folder`. Credentials are read from the usual variables of each
+    cloud, such as AWS_ACCESS_KEY_ID."""
 
     voice_mirror_seconds: float = Field(15, gt=0)
-    """The interval, in seconds, at which the mirror is checked for voices that other servers added or removed."""
+    """The interval, in seconds, at which the mirror is checked for what other servers added, changed or removed."""
 
     model_aliases: str = ""
     """Comma-separated model ids to list in addition, for clients that look for a certain one."""

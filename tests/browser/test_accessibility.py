@@ -50,6 +50,23 @@ def test_speak_view(open_page: OpenPage, address: str, device: dict[str, Any], c
     check(page)
 
 
+def test_dictionaries_view(open_page: OpenPage, address: str, device: dict[str, Any], check: Check) -> None:
+    page = open_page(f"{address}/#dictionaries", **device)
+    check(page)
+    page.fill("#dictionary-name", "Names")
+    page.fill("#dictionary-rules", "UN = United Nations")
+    page.click("#dictionary-save")
+    page.get_by_role("button", name="Edit Names").click()
+    expect(page.locator("#dictionary-cancel")).to_be_visible()
+    check(page)
+    page.get_by_role("button", name="Remove Names").click()
+    check(page)
+    page.get_by_role("button", name="Keep it").click()
+    page.get_by_role("link", name="Speak").click()
+    expect(page.locator("#dictionary-card")).to_be_visible()
+    check(page)
+
+
 def test_cloning_view(open_page: OpenPage, address: str, device: dict[str, Any], check: Check, recording: Path) -> None:
     page = open_page(f"{address}/#clone", **device)
     page.set_input_files("#file", recording)

@@ -57,7 +57,6 @@ def test_success_is_exactly_200(http: httpx.Client, method: str, path: str, body
         ("GET", "/v1/user", None, {"xi-api-key": "wrong"}),
         ("GET", "/v1/user", None, {"xi-api-key": ""}),
         ("GET", "/v1/shared-voices", None, {}),
-        ("GET", "/v1/pronunciation-dictionaries", None, {}),
         ("GET", "/v1/v1/voices", None, {}),
         ("DELETE", "/v1/history/x", None, {}),
         ("PUT", "/v1/voices", None, {}),

@@ -16,6 +16,7 @@ from svc.api.models import MODEL_ID
 from svc.api.speech import AUDIO
 from svc.api.speech_responses import AudioClip, AudioStream, TimestampedClip, TimestampStream
 from svc.audio import formats
+from svc.dictionaries.catalogue import describe_applied
 from svc.synthesis.request import Dialogue
 
 
@@ -88,7 +89,10 @@ def _voice_ids(body: DialogueBody) -> list[str]:
 
 
 def _headers(request: Dialogue, body: DialogueBody) -> dict[str, str]:
+    rules = request.turns[0].rules
+    applied = {"x-svc-dictionaries": describe_applied(rules)} if body.pronunciation_dictionary_locators else {}
     return {
+        **applied,
         "x-svc-voice": ", ".join(dict.fromkeys(turn.voice.voice_id for turn in request.turns)),
         "x-svc-model": body.model_id if body.model_id else MODEL_ID,
         "character-cost": str(len(request.text)),

@@ -61,4 +61,3 @@ class DialogueBody(SynthesisBody):
     )
     settings: DialogueSettings | None = None
     future_text: Text | None = Field(None, description="The text after the last turn; affects its intonation.")
-    pronunciation_dictionary_locators: object = Field(None, description="Accepted, and has no effect.")

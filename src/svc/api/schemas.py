@@ -5,6 +5,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
+from svc.dictionaries.catalogue import Locator
 from svc.text.language import Language
 from svc.voices.settings import VoiceSettings
 
@@ -37,6 +38,21 @@ def _keep_printable(value: object) -> str | None:
     """Text that can be echoed in a header; anything else counts as not given."""
     return value[:100] if isinstance(value, str) and value.isascii() and value.isprintable() else None
 
+
+def _clean_locators(value: object) -> list[dict[str, str | None]]:
+    """Clients send objects, or ids alone. What is neither is left out: an unknown dictionary is no error either."""
+    locators = []
+    for each in value if isinstance(value, list) else ():
+        fields = each if isinstance(each, dict) else {"pronunciation_dictionary_id": each}
+        dictionary_id, version_id = fields.get("pronunciation_dictionary_id"), fields.get("version_id")
+        if isinstance(dictionary_id, str):
+            version = version_id if isinstance(version_id, str) else None
+            locators.append({"pronunciation_dictionary_id": dictionary_id, "version_id": version})
+    return locators
+
+
+Locators = Annotated[list[Locator], BeforeValidator(_clean_locators)]
+"""Pronunciation dictionaries that a request wants to be applied, in order."""
 
 ModelName = Annotated[str | None, BeforeValidator(_keep_printable)]
 
@@ -71,6 +87,9 @@ class SynthesisBody(BaseModel):
     )
     previous_text: Text | None = Field(
         None, description="The text before this one; affects the intonation at the start."
+    )
+    pronunciation_dictionary_locators: Locators = Field(
+        [], description="At most three pronunciation dictionaries, applied in order. Unknown ones are ignored."
     )
 
     @property

@@ -14,6 +14,7 @@ from svc.api.models import MODEL_ID
 from svc.api.schemas import SpeechBody
 from svc.api.speech_responses import AudioClip, AudioStream, TimestampedClip, TimestampStream
 from svc.audio import formats
+from svc.dictionaries.catalogue import Dictionaries, describe_applied
 from svc.synthesis.request import SynthesisRequest
 from svc.voices.catalogue import VoiceCatalogue
 from svc.voices.settings import VoiceSettingsStore
@@ -21,7 +22,9 @@ from svc.voices.settings import VoiceSettingsStore
 AUDIO: dict[int | str, dict[str, Any]] = {200: {"content": {"audio/*": {}}, "description": "The audio."}}
 
 
-def router(synthesis: HttpSynthesis, voices: VoiceCatalogue, voice_settings: VoiceSettingsStore) -> APIRouter:
+def router(
+    synthesis: HttpSynthesis, voices: VoiceCatalogue, voice_settings: VoiceSettingsStore, dictionaries: Dictionaries
+) -> APIRouter:
     router = APIRouter(prefix="/v1/text-to-speech", tags=["speech"], dependencies=[Depends(require_json)])
 
     def parse_request(voice_id: str, body: SpeechBody, http: Request) -> SynthesisRequest:
@@ -38,6 +41,7 @@ def router(synthesis: HttpSynthesis, voices: VoiceCatalogue, voice_settings: Voi
             seed=body.parse_seed(),
             previous_text=body.previous_text or "",
             next_text=body.next_text or "",
+            rules=dictionaries.resolve_locators(body.pronunciation_dictionary_locators),
         )
 
     @router.post("/{voice_id}", responses=AUDIO, response_class=Response)
@@ -82,7 +86,9 @@ def router(synthesis: HttpSynthesis, voices: VoiceCatalogue, voice_settings: Voi
 
 
 def _headers(request: SynthesisRequest, body: SpeechBody) -> dict[str, str]:
+    applied = {"x-svc-dictionaries": describe_applied(request.rules)} if body.pronunciation_dictionary_locators else {}
     return {
+        **applied,
         "x-svc-voice": request.voice.voice_id,
         "x-svc-model": body.model_id if body.model_id else MODEL_ID,
         "character-cost": str(len(request.text)),

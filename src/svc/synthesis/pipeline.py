@@ -103,7 +103,7 @@ class Pipeline:
                 raise AudioTooLong(seconds, self._max_seconds)
 
     def create_frontend(self, request: SynthesisRequest, schedule: Sequence[int] = ()) -> Frontend:
-        return Frontend(self._phonemizer, request.voice.language, request.language, schedule)
+        return Frontend(self._phonemizer, request.voice.language, request.language, schedule, request.rules)
 
     def create_synthesizer(self, request: SynthesisRequest, start_seconds: float = 0.0) -> "Synthesizer":
         watermarked = self._watermark and request.voice.custom is not None

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from svc.engine.protocol import Samples
 from svc.synthesis.alignment import AlignedWords, Alignment
 from svc.text.language import Language
+from svc.text.pronunciation_rules import Rules
 from svc.voices.catalogue import Voice
 from svc.voices.settings import VoiceSettings
 
@@ -26,6 +27,8 @@ class SynthesisRequest:
     seed: int | None = None
     previous_text: str = ""
     next_text: str = ""
+    rules: Sequence[Rules] = ()
+    """Those of the pronunciation dictionaries that the caller named."""
 
     @property
     def turns(self) -> Sequence["SynthesisRequest"]:

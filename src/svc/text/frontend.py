@@ -1,6 +1,7 @@
 """The text frontend: follows the caller's text as it arrives and turns it into phrases for the engine.
 
-The steps for each sentence: take out the markup, split, detect the language, normalise, phonemize, cut into phrases.
+The steps for each sentence: take out the markup, split, detect the language, apply the pronunciation rules, normalise,
+phonemize, cut into phrases.
 """
 
 from collections import deque
@@ -13,6 +14,7 @@ from svc.text.language import Language
 from svc.text.language_detection import detect_language
 from svc.text.markup import Break, Pronunciation
 from svc.text.phrases import Phrase, Word, first_phonemes, last_phonemes, make_phrases, pronounce
+from svc.text.pronunciation_rules import Rules, apply_rules
 from svc.text.split import Sentence, Splitter
 
 # How much of the neighbouring text influences the intonation: about a phrase.
@@ -34,11 +36,14 @@ class Frontend:
         voice_language: Language,
         language: Language | None,
         schedule: Sequence[int] = (),
+        rules: Sequence[Rules] = (),
     ) -> None:
+        """`rules` are those of the pronunciation dictionaries, the first of which wins."""
         self._phonemizer = phonemizer
         self._voice_language = voice_language
         self._language = language
         self._splitter = Splitter(schedule)
+        self._rules = rules
         self._context = ""  # last phonemes of a sentence that was cut short: its intonation continues
         self._held_back = ""  # may be the first half of a tag
         self._last_characters = ""  # of the plain text; the next tag depends on them
@@ -105,7 +110,8 @@ class Frontend:
             self._pronunciations = [each for each in self._pronunciations if each.start >= end]
             origins = [self._origins.popleft() for _ in sentence.text]
             language = self._choose_language(sentence.text)
-            words = pronounce(sentence.text, language, pronunciations, self._phonemizer)
+            pronunciations, aliases = apply_rules(self._rules, sentence.text, pronunciations)
+            words = pronounce(sentence.text, language, pronunciations, self._phonemizer, aliases)
             pause = PARAGRAPH_PAUSE_SECONDS if _ends_paragraph(sentence.text) else 0.0
             before, self._context = self._context, last_phonemes(words) if sentence.unfinished and words else ""
             phrases = list(make_phrases(words, breaks, pause, "," if sentence.unfinished else "."))

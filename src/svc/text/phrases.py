@@ -3,12 +3,15 @@
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from svc.text.g2p import Phonemizer, from_ipa
+from svc.text.g2p.tokenizer import PhonemeToken
 from svc.text.language import Language
 from svc.text.markup import Break, Pronunciation
 from svc.text.normalise import normalise
 from svc.text.normalise.rules import Span
+from svc.text.pronunciation_rules import Alias
 
 # In phonemes. The model was trained on sentences and speaks longer input too fast; it takes 510 with both contexts.
 LONGEST_PHRASE = 350
@@ -63,10 +66,14 @@ class Phrase:
 
 
 def pronounce(
-    text: str, language: Language, pronunciations: Sequence[Pronunciation], phonemizer: Phonemizer
+    text: str,
+    language: Language,
+    pronunciations: Sequence[Pronunciation],
+    phonemizer: Phonemizer,
+    aliases: Sequence[Alias] = (),
 ) -> list[Word]:
     """The words of a sentence, normalised and phonemized; `pronunciations` are those that the caller gave."""
-    spans = _normalise(text, language, pronunciations)
+    spans = _normalise(text, language, pronunciations, aliases)
     spoken = "".join(span.spoken for span in spans)
     starts = []  # of each span in the spoken text
     length = 0
@@ -83,9 +90,15 @@ def pronounce(
             return start, start + 1
         return span.start, span.end
 
-    tokens = phonemizer(spoken, language)
+    phonemes = {(each.start, each.end): from_ipa(each.ipa, language) for each in pronunciations}
+    given = [
+        PhonemeToken(start, start + len(span.spoken), found, spoken[start + len(span.spoken) :][:1].isspace())
+        for start, span in zip(starts, spans, strict=True)
+        if (found := phonemes.get((span.start, span.end)))
+    ]
+    tokens = _phonemize(spoken, language, given, phonemizer)
     next_starts = [*(token.start for token in tokens[1:]), len(spoken)]
-    words = [
+    return [
         Word(
             start=find_origin(token.start)[0],
             end=find_origin(token.end - 1)[1],
@@ -96,39 +109,59 @@ def pronounce(
         )
         for token, next_start in zip(tokens, next_starts, strict=False)
     ]
-    for pronunciation in pronunciations:
-        words = _override(words, pronunciation, from_ipa(pronunciation.ipa, language))
-    return words
 
 
-def _normalise(text: str, language: Language, pronunciations: Sequence[Pronunciation]) -> list[Span]:
+def _phonemize(
+    spoken: str, language: Language, given: Sequence[PhonemeToken], phonemizer: Phonemizer
+) -> list[PhonemeToken]:
+    """The tokens of the spoken text, with those that are given instead of the ones at their places.
+
+    Where a word reaches over the edge of a given one, as in Chinese, whose words are not marked, it is cut there: the
+    text is phonemized in several parts.
+    """
+    tokens = phonemizer(spoken, language)
+    edges = {edge for token in given for edge in (token.start, token.end)}
+    cuts = sorted(edge for edge in edges if any(token.start < edge < token.end for token in tokens))
+    if cuts:
+        tokens = [
+            replace(token, start=start + token.start, end=start + token.end)
+            for start, end in pairwise([0, *cuts, len(spoken)])
+            for token in phonemizer(spoken[start:end], language)
+        ]
+    for each in given:
+        before = [token for token in tokens if token.end <= each.start]
+        inside = [token for token in tokens if each.start <= token.start < each.end]
+        after = [token for token in tokens if token.start >= each.end]
+        if inside:
+            each = replace(each, space=inside[-1].space)
+        elif before and spoken[each.start - 1].isspace():
+            before[-1] = replace(before[-1], space=True)
+        tokens = [*before, each, *after]
+    return tokens
+
+
+def _normalise(
+    text: str, language: Language, pronunciations: Sequence[Pronunciation], aliases: Sequence[Alias]
+) -> list[Span]:
     """The spans of the text; where the caller gave the pronunciation, the text stays as it is."""
+    given = [Span(each.start, each.end, text[each.start : each.end]) for each in pronunciations]
+    given += [Span(each.start, each.end, _verbalise(each.text, language)) for each in aliases]
     spans: list[Span] = []
     position = 0
-    for start, end in [*((each.start, each.end) for each in pronunciations), (len(text), len(text))]:
-        spans += [
-            Span(position + span.start, position + span.end, span.spoken)
-            for span in normalise(text[position:start], language)
-        ]
-        if start < end:
-            spans.append(Span(start, end, text[start:end]))
-        position = end
-    return spans
+    for each in sorted(given, key=lambda span: span.start):
+        spans += _normalise_range(text, position, each.start, language)
+        spans += [each] if each.start < each.end else []
+        position = each.end
+    return spans + _normalise_range(text, position, len(text), language)
 
 
-def _override(words: list[Word], pronunciation: Pronunciation, phonemes: str) -> list[Word]:
-    """The words, with those that the pronunciation covers merged into one that has these phonemes."""
-    inside = [word for word in words if word.start < pronunciation.end and word.end > pronunciation.start]
-    if not inside or not phonemes:
-        return words
-    first = words.index(inside[0])
-    merged = replace(
-        inside[-1],
-        start=inside[0].start,
-        spoken="".join(word.spoken + word.tail for word in inside[:-1]) + inside[-1].spoken,
-        phonemes=phonemes,
-    )
-    return [*words[:first], merged, *words[first + len(inside) :]]
+def _normalise_range(text: str, start: int, end: int, language: Language) -> list[Span]:
+    found = normalise(text[start:end], language)
+    return [Span(start + span.start, start + span.end, span.spoken) for span in found]
+
+
+def _verbalise(text: str, language: Language) -> str:
+    return "".join(span.spoken for span in normalise(text, language))
 
 
 def make_phrases(words: list[Word], breaks: list[Break], pause: float = 0.0, ending: str = ".") -> Iterator[Phrase]:

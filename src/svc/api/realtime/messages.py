@@ -7,7 +7,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, ValidationError
 
 from svc.api.dialogue_schemas import MAX_VOICES, DialogueSettings
-from svc.api.schemas import Slider, Text, VoiceSettingsBody
+from svc.api.schemas import Locators, Slider, Text, VoiceSettingsBody
 from svc.errors import BinaryMessage, InvalidMessage, MessageTooLarge
 
 # The server reads larger frames than this only to be able to say why it refuses them.
@@ -35,6 +35,7 @@ class Message(BaseModel):
     """What messages of all protocols may have."""
 
     context_id: Text | None = Field(None, max_length=_MAX_ID, validation_alias=AliasChoices("context_id", "contextId"))
+    pronunciation_dictionary_locators: Locators = []
     flush: Flag = False
     close_context: Flag = False
     close_socket: Flag = False
@@ -78,7 +79,6 @@ class DialogueMessage(Message):
 
     voices: list[Text] | None = Field(None, max_length=MAX_VOICES)
     voice_settings: DialogueSettings | None = None
-    pronunciation_dictionary_locators: object = None
     inputs: list[DialogueInput] | None = None
     keep_alive: Flag = False
 

@@ -20,6 +20,7 @@ from svc.api.realtime.server_messages import ServerMessages
 from svc.audio.formats import OutputFormat
 from svc.auth.keys import ANYONE, Principal
 from svc.auth.verifier import Verifier
+from svc.dictionaries.catalogue import Dictionaries
 from svc.errors import InputTimeout, InternalError, SvcError
 from svc.metrics import Metrics
 from svc.synthesis.pipeline import Pipeline
@@ -49,6 +50,7 @@ class SessionDependencies:
     voices: VoiceCatalogue
     voice_settings: VoiceSettingsStore
     dialogue_voices: DialogueVoices
+    dictionaries: Dictionaries
     verifier: Verifier
     max_characters: int
 

@@ -47,7 +47,8 @@ class _SpeechSession(Session[SpeechMessage]):
             settings = message.voice_settings.apply_to(settings)
         context = self._start_context(context_id, message.schedule())
         language = self._parameters.parse_language(voice)
-        context.begin_turn(SynthesisRequest("", voice, settings, language, self._parameters.seed))
+        rules = self._dependencies.dictionaries.resolve_locators(message.pronunciation_dictionary_locators)
+        context.begin_turn(SynthesisRequest("", voice, settings, language, self._parameters.seed, rules=rules))
         return context
 
     def _end_context(self, context: Context) -> None:

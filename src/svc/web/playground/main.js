@@ -4,6 +4,7 @@ import { ApiClient, ApiError } from "./api_client.js";
 import { CloningView } from "./cloning_view.js";
 import { writeCode } from "./code_samples.js";
 import { Sliders, fillFormatSelect } from "./controls.js";
+import { DictionariesView, chosenDictionaries } from "./dictionaries_view.js";
 import { Credentials, KeyDialog } from "./key_dialog.js";
 import { SpeakView } from "./speak_view.js";
 import { VoicePicker, VoicePreview, describeVoice } from "./voice_picker.js";
@@ -41,6 +42,7 @@ const cloningView = new CloningView(api, preview, {
   onUse: speakWith,
   onError: showError,
 });
+const dictionariesView = new DictionariesView(api, showError);
 const views = new ViewSwitcher();
 
 /** The speech request that the controls describe; null until the voices are loaded. */
@@ -52,6 +54,7 @@ function getRequest() {
       text: element("text").value,
       settings: sliders.values,
       format: element("format").value,
+      dictionaries: chosenDictionaries(),
     }
   );
 }
@@ -73,6 +76,7 @@ async function loadVoices() {
   picker.show(voices, defaultId);
   cloningView.show(voices);
   element("key-forget").hidden = !credentials.hasKey;
+  await dictionariesView.load();
 }
 
 /** Updates the lists after a voice was made or removed. */
@@ -128,6 +132,7 @@ picker.addEventListener("change", () => {
 sliders.addEventListener("change", showCode);
 tabs.addEventListener("change", showCode);
 element("format").addEventListener("change", showCode);
+element("dictionary-choice").addEventListener("change", showCode);
 element("text").addEventListener("input", () => {
   showCharacterCount();
   showCode();
