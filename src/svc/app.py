@@ -17,6 +17,7 @@ from svc.api import (
     errors,
     health,
     models,
+    openai,
     pages,
     previews,
     speech,
@@ -25,6 +26,7 @@ from svc.api import (
 from svc.api import metrics as metrics_api
 from svc.api import voices as voices_api
 from svc.api.concurrency_headers import ConcurrencyHeaders
+from svc.api.http_synthesis import HttpSynthesis
 from svc.api.middleware import BodyLimits, RefuseWhileDraining, RequestId
 from svc.api.origins import AllowedHosts, AllowedOrigins, CheckOrigin, Cors
 from svc.api.realtime import routes as realtime
@@ -240,9 +242,9 @@ def create_app(
     )
     app.include_router(health.router(scheduler, supervisor, voice_sync, lifecycle))
     app.include_router(metrics_api.router(metrics.registry))
-    app.include_router(
-        speech.router(pipeline, scheduler, admission, voices, voice_settings, metrics, settings.max_characters)
-    )
+    synthesis = HttpSynthesis(pipeline, scheduler, admission, metrics, settings.max_characters)
+    app.include_router(speech.router(synthesis, voices, voice_settings))
+    app.include_router(openai.router(synthesis, voices, voice_settings))
     dependencies = SessionDependencies(
         pipeline, scheduler, admission, metrics, voice_settings, verifier, settings.max_characters
     )

@@ -12,6 +12,7 @@
     ├── NoSpeech              400  no_speech
     ├── ClipTooShort          400  clip_too_short
     ├── BuiltInVoice          400  built_in_voice
+    ├── MixedVoice            400  mixed_voice
     ├── VoiceLimitReached     400  voice_limit_reached
     ├── NoReference           400  no_reference
     ├── InvalidPageToken      400  invalid_page_token
@@ -199,6 +200,18 @@ class BuiltInVoice(SvcError):
         super().__init__(f"{name} is a built-in voice. Only cloned voices can be changed or removed.")
 
 
+class MixedVoice(SvcError):
+    http_status = 400
+    status = "mixed_voice"
+    param = "voice_id"
+
+    def __init__(self, voice_id: str) -> None:
+        super().__init__(
+            f"'{voice_id[:60]}' is a mix that is not stored, so it cannot be changed or removed. "
+            "POST /v1/voices/mix keeps a mix as a custom voice."
+        )
+
+
 class VoiceLimitReached(SvcError):
     http_status = 400
     status = "voice_limit_reached"
@@ -337,8 +350,8 @@ class VoiceNotFound(SvcError):
     status = "voice_not_found"
     param = "voice_id"
 
-    def __init__(self, voice_id: str) -> None:
-        super().__init__(f"Voice '{voice_id[:60]}' not found. GET /v1/voices lists the voices.")
+    def __init__(self, voice_id: str, reason: str = "GET /v1/voices lists the voices.") -> None:
+        super().__init__(f"Voice '{voice_id[:60]}' not found. {reason}")
 
 
 class HistoryItemNotFound(SvcError):

@@ -128,7 +128,7 @@ def router(voices: VoiceCatalogue, settings: VoiceSettingsStore, refinement_queu
     async def edit_voice_settings(voice_id: str, body: VoiceSettingsBody) -> Done:
         """Changes the settings of one voice. Missing fields stay as they are."""
         voice = voices.find(voice_id)
-        await asyncio.to_thread(settings.edit, voice.voice_id, lambda known: body.apply_to(known).clamp())
+        await asyncio.to_thread(settings.edit, voice.voice_id, body.apply_to)
         return Done()
 
     return router

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from svc.audio import decode
-from svc.audio.containers import encode_flac
+from svc.audio.flac import encode_flac
 from svc.audio.decode import Clip
 from svc.cloning import reference as references
 from svc.cloning.reference import Reference
@@ -21,6 +21,7 @@ from svc.errors import (
     BuiltInVoice,
     CloningBusy,
     ConsentRequired,
+    MixedVoice,
     NoReference,
     StorageUnavailable,
     VoiceLimitReached,
@@ -200,7 +201,7 @@ class VoiceCloner:
         """The cloned voice of that id. Its name is not accepted: several voices may have the same."""
         voice = self._voices.find(voice_id)
         if voice.custom is None:
-            raise BuiltInVoice(voice.name)
+            raise MixedVoice(voice_id) if voice.parts else BuiltInVoice(voice.name)
         if voice.voice_id != voice_id:
             raise VoiceNotFound(voice_id)
         return voice.custom
@@ -238,6 +239,7 @@ class VoiceCloner:
         parameters, preview = await self._trial.match_envelope(speaker.parameters, speaker.spectral_envelope, language)
         return {
             "parameters": parameters,
+            "blend": (),
             "report": await self._trial.run_in_thread(self._make_report, analyzed, preview),
             "reference": StoredReference.of(analyzed.flac) if analyzed.flac else None,
         }
