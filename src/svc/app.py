@@ -1,5 +1,6 @@
 """Creates the parts of the service from the settings and wires them together; nothing else does."""
 
+import socket
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, nullcontext
@@ -16,7 +17,9 @@ from svc.api import (
     cloning,
     errors,
     health,
+    mixing,
     models,
+    not_offered,
     openai,
     pages,
     previews,
@@ -34,11 +37,14 @@ from svc.api.realtime.connections import Connections
 from svc.api.realtime.session import SessionDependencies
 from svc.api.request_log import RequestLog
 from svc.api.request_metrics import RequestMetrics, RouteTemplates
+from svc.api.wyoming.server import WyomingServer
+from svc.api.wyoming.session import WyomingLimits
 from svc.auth.housekeeping import Housekeeping
 from svc.auth.keys import KeyLimits, StaticKeys
 from svc.auth.tokens import Tokens
 from svc.auth.verifier import Verifier, warn_if_exposed
 from svc.cloning.cloner import VoiceCloner
+from svc.cloning.mixer import VoiceMixer
 from svc.cloning.refinement import RefinementQueue, RefinementWorker
 from svc.cloning.speaker_encoder import BuiltInEmbeddings, OnnxSpeakerEncoder, SpeakerEncoder
 from svc.cloning.trial import LoadSpeakerEncoder, TrialSynthesis
@@ -83,9 +89,15 @@ def create_engine(settings: Settings) -> Engine:
 
 def create_voices(settings: Settings) -> VoiceCatalogue:
     """The catalogue of built-in and custom voices."""
-    voices = VoiceCatalogue(load_built_in_voices(), settings.default_voice, settings.strict_voices)
+    voices = create_catalogue(settings)
     create_custom_voices(settings, voices).refresh()
     return voices
+
+
+def create_catalogue(settings: Settings) -> VoiceCatalogue:
+    """The catalogue of the built-in voices; custom voices are loaded into it."""
+    private = settings.voice_sharing == "private"
+    return VoiceCatalogue(load_built_in_voices(), settings.default_voice, settings.strict_voices, private)
 
 
 def create_custom_voices(settings: Settings, voices: VoiceCatalogue) -> CustomVoices:
@@ -162,10 +174,11 @@ def create_app(
     clock: Callable[[], float] = time.time,
     encoder: LoadSpeakerEncoder | None = None,
     after_load: Callable[[], None] = lambda: None,
+    wyoming_socket: socket.socket | None = None,
 ) -> FastAPI:
     """The web application; tests pass in another `pipeline`, `clock` or `encoder`.
 
-    `after_load` is called in a thread once the engine is loaded.
+    `after_load` is called in a thread once the engine is loaded. Wyoming is spoken on `wyoming_socket`, if there is one.
     """
     metrics = Metrics()
     telemetry = create_telemetry(metrics.registry)
@@ -193,7 +206,7 @@ def create_app(
     admission = create_admission(settings, shared_limits, scheduler, metrics, several_keys)
     lifecycle = Lifecycle()
     connections = Connections(settings.max_sockets)
-    voices = VoiceCatalogue(load_built_in_voices(), settings.default_voice, settings.strict_voices)
+    voices = create_catalogue(settings)
     voice_settings = VoiceSettingsStore(settings.data_dir)
     custom_voices = create_custom_voices(settings, voices)
     custom_voices.load()
@@ -206,6 +219,18 @@ def create_app(
     metrics.event_loop_stall_max_seconds.set_function(event_loop_monitor.longest)
     metrics_api.ServiceState(pipeline, scheduler, connections, custom_voices, voice_sync, supervisor.states).register(
         metrics.registry
+    )
+
+    dependencies = SessionDependencies(
+        pipeline, scheduler, admission, metrics, voice_settings, verifier, settings.max_characters
+    )
+    wyoming = wyoming_socket and WyomingServer(
+        wyoming_socket,
+        dependencies,
+        voices,
+        connections,
+        lifecycle,
+        WyomingLimits(settings.stall_seconds, settings.shutdown_seconds),
     )
 
     @asynccontextmanager
@@ -222,11 +247,14 @@ def create_app(
             voice_settings.running(supervisor),
             refinement_worker.running(supervisor),
             voice_sync.running(supervisor) if voice_sync else nullcontext(),
+            wyoming.running() if wyoming else nullcontext(),
         ):
             yield
         lifecycle.drain()
         await trial.close()
         await connections.close(settings.shutdown_seconds)
+        if wyoming:
+            await wyoming.close()
         await scheduler.close()
 
     app = FastAPI(
@@ -244,18 +272,18 @@ def create_app(
     app.include_router(metrics_api.router(metrics.registry))
     synthesis = HttpSynthesis(pipeline, scheduler, admission, metrics, settings.max_characters)
     app.include_router(speech.router(synthesis, voices, voice_settings))
-    app.include_router(openai.router(synthesis, voices, voice_settings))
-    dependencies = SessionDependencies(
-        pipeline, scheduler, admission, metrics, voice_settings, verifier, settings.max_characters
-    )
+    app.include_router(openai.router(synthesis, voices, voice_settings, _split(settings.model_aliases)))
     app.include_router(realtime.router(dependencies, connections, voices, lifecycle))
     app.include_router(voices_api.router(voices, voice_settings, refinement_queue))
     app.include_router(cloning.router(cloner, voices, voice_settings, refinement_queue))
+    mixer = VoiceMixer(voices, custom_voices, settings.max_custom_voices)
+    app.include_router(mixing.router(mixer, voices, voice_settings, refinement_queue))
     app.include_router(previews.router(Previews(pipeline, scheduler, settings.cache_dir / "previews"), voices))
     app.include_router(models.router(_split(settings.model_aliases), settings.max_characters))
     app.include_router(account.router())
     app.include_router(tokens.router(Tokens(table, clock)))
     pages.add_pages(app, DocsSite(find_docs_folder()))
+    not_offered.add_not_found(app)
     # The last one added is the outermost: a request passes them from the last to the first.
     app.add_middleware(
         BodyLimits,
@@ -277,7 +305,7 @@ def create_app(
         from svc.api.request_spans import RequestSpans
 
         app.add_middleware(RequestSpans, tracer=telemetry.tracer, templates=templates)
-    app.add_middleware(RequestLog)
+    app.add_middleware(RequestLog, templates=templates)
     app.add_middleware(RequestId)
     app.state.lifecycle = lifecycle  # for the server, which begins the shutdown
     app.state.connections = connections  # for the server, which drains them before it closes

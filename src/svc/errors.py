@@ -25,10 +25,14 @@
     ├── InvalidApiKey         401  invalid_api_key
     ├── InsufficientScope     401  insufficient_scope
     ├── ConsentRequired       403  consent_required
+    ├── NotVoiceOwner         403  not_voice_owner
     ├── OriginNotAllowed      403  origin_not_allowed
     ├── HostNotAllowed        403  host_not_allowed
     ├── VoiceNotFound         404  voice_not_found
+    ├── ModelNotFound         404  model_not_found
     ├── HistoryItemNotFound   404  history_item_not_found
+    ├── PathNotFound          404  not_found
+    ├── NotOffered            404  not_offered
     ├── BodyTimeout           408  request_timeout
     ├── InputTimeout          408  input_timeout_exceeded
     ├── BodyTooLarge          413  request_too_large
@@ -324,6 +328,18 @@ class ConsentRequired(SvcError):
         )
 
 
+class NotVoiceOwner(SvcError):
+    http_status = 403
+    status = "not_voice_owner"
+    param = "voice_id"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"The voice {name[:60]} belongs to another key. Only that key, a key of SVC_API_KEY or SVC_API_KEYS, "
+            "or `svc voices` on the server can change or remove it."
+        )
+
+
 class OriginNotAllowed(SvcError):
     http_status = 403
     status = "origin_not_allowed"
@@ -354,6 +370,15 @@ class VoiceNotFound(SvcError):
         super().__init__(f"Voice '{voice_id[:60]}' not found. {reason}")
 
 
+class ModelNotFound(SvcError):
+    http_status = 404
+    status = "model_not_found"
+    param = "model"
+
+    def __init__(self, model_id: str) -> None:
+        super().__init__(f"The model '{model_id[:60]}' does not exist. GET /openai/v1/models lists the models.")
+
+
 class HistoryItemNotFound(SvcError):
     http_status = 404
     status = "history_item_not_found"
@@ -361,6 +386,22 @@ class HistoryItemNotFound(SvcError):
 
     def __init__(self, item_id: str) -> None:
         super().__init__(f"History item '{item_id[:60]}' not found. This server keeps no history.")
+
+
+class PathNotFound(SvcError):
+    http_status = 404
+    status = "not_found"
+
+    def __init__(self) -> None:
+        super().__init__("This path does not exist. /docs has the reference.")
+
+
+class NotOffered(SvcError):
+    http_status = 404
+    status = "not_offered"
+
+    def __init__(self, feature: str) -> None:
+        super().__init__(f"This server does not offer {feature}. /docs has what it offers.")
 
 
 class BodyTimeout(SvcError):

@@ -99,6 +99,10 @@ class Settings(BaseSettings):
     watermark: bool = False
     """Add an inaudible watermark to the speech of custom voices; `svc watermark check` detects it."""
 
+    voice_sharing: Literal["shared", "private"] = "shared"
+    """Who may use a custom voice that a key of SVC_API_KEYS_TABLE made: every key (`shared`), or that key alone
+    (`private`). Either way only that key may change or remove it, besides the keys of SVC_API_KEY and SVC_API_KEYS."""
+
     voice_mirror: str | None = None
     """Object storage that custom voices are mirrored to and shared through: `s3://bucket/prefix`, `gs://…`, `az://…` or
     `file:///folder`. Credentials are read from the usual variables of each cloud, such as AWS_ACCESS_KEY_ID."""
@@ -182,6 +186,23 @@ class Settings(BaseSettings):
 
     keys_grace_seconds: float = Field(0, ge=0)
     """How long recently used keys keep working while the database is unavailable, in seconds; 0 means not at all."""
+
+    wyoming_open: bool = False
+    """Serve Wyoming although keys are required. It knows none: everyone who can reach SVC_WYOMING_PORT may speak."""
+
+    wyoming_port: int | None = Field(None, ge=0, le=65535)
+    """The port for Wyoming, the protocol of Home Assistant, usually 10200; 0 picks a free port, and without one it is
+    off. The address is SVC_HOST. If keys are required, it needs SVC_WYOMING_OPEN."""
+
+    @field_validator("wyoming_port")
+    @classmethod
+    def _needs_no_keys(cls, value: int | None, others: ValidationInfo) -> int | None:
+        has_keys = any(others.data.get(name) for name in ("api_key", "api_keys", "api_keys_table"))
+        if value is not None and has_keys and not others.data.get("wyoming_open"):
+            raise ValueError(
+                "Wyoming knows no keys, which this server requires; SVC_WYOMING_OPEN=1 serves it all the same"
+            )
+        return value
 
     @field_validator("api_key", "api_keys")
     @classmethod

@@ -12,6 +12,7 @@ from fastapi.testclient import TestClient
 from obstore.exceptions import BaseError
 
 from svc.app import create_app
+from svc.auth.keys import ANYONE
 from svc.engine.fake import FakeEngine
 from svc.engine.protocol import Samples
 from svc.errors import VoiceNotFound
@@ -110,7 +111,7 @@ def test_regions_exchange_additions_changes_and_removals(region: MakeRegion, ser
     there.upload()
     assert server.objects() == {f"removed/{voice.voice_id}"}
     here.fetch()
-    assert here.voices.resolve(voice.voice_id) is here.voices.default
+    assert here.voices.resolve(voice.voice_id, ANYONE) is here.voices.default
     assert here.sync.lag().waiting == 0
 
 
@@ -247,7 +248,7 @@ def test_a_voice_that_is_damaged_on_disk_is_fetched_again(region: MakeRegion, tm
     here.upload()
     (tmp_path / "here" / voice.voice_id / "voice.json").write_bytes(b"{}")
     here = region("here")
-    assert here.voices.resolve(voice.voice_id) is here.voices.default
+    assert here.voices.resolve(voice.voice_id, ANYONE) is here.voices.default
     here.fetch()
     assert here.voices.find(voice.voice_id).name == "Anna"
 

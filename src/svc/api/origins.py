@@ -23,6 +23,7 @@ _EXPOSED_HEADERS = [
     "current-concurrent-requests",
     "maximum-concurrent-requests",
     "history-item-id",
+    "x-svc-language",
     "x-svc-voice",
     "x-svc-model",
 ]

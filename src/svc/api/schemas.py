@@ -86,10 +86,13 @@ class SpeechBody(BaseModel):
             raise ValueError("text must not be blank")
         return text
 
+    @property
+    def named_language(self) -> str | None:
+        return self.language_code or self.language
+
     def parse_language(self, base: Language) -> Language | None:
         """The language that the caller named, if it is one that the engine speaks."""
-        code = self.language_code or self.language
-        return Language.parse(code, base) if code else None
+        return Language.parse(self.named_language, base) if self.named_language else None
 
     def parse_seed(self) -> int | None:
         if self.seed is None or (isinstance(self.seed, float) and not math.isfinite(self.seed)):

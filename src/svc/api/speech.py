@@ -5,7 +5,10 @@ from typing import Any
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 
+from svc.api.account import new_history_item_id
+from svc.api.authentication import get_principal
 from svc.api.http_synthesis import HttpSynthesis
+from svc.api.language_header import describe_language
 from svc.api.middleware import require_json
 from svc.api.models import MODEL_ID
 from svc.api.schemas import SpeechBody
@@ -21,11 +24,12 @@ AUDIO: dict[int | str, dict[str, Any]] = {200: {"content": {"audio/*": {}}, "des
 def router(synthesis: HttpSynthesis, voices: VoiceCatalogue, voice_settings: VoiceSettingsStore) -> APIRouter:
     router = APIRouter(prefix="/v1/text-to-speech", tags=["speech"], dependencies=[Depends(require_json)])
 
-    def parse_request(voice_id: str, body: SpeechBody) -> SynthesisRequest:
+    def parse_request(voice_id: str, body: SpeechBody, http: Request) -> SynthesisRequest:
         """Everything that can fail cheaply fails here."""
         synthesis.require_allowed(body.text)
-        voice = voices.resolve(voice_id)
-        settings = voice_settings.get(voice.voice_id)
+        caller = get_principal(http)
+        voice = voices.resolve(voice_id, caller)
+        settings = voice_settings.get(voice, caller)
         return SynthesisRequest(
             text=body.text,
             voice=voice,
@@ -42,7 +46,7 @@ def router(synthesis: HttpSynthesis, voices: VoiceCatalogue, voice_settings: Voi
     ) -> Response:
         """Synthesizes a text and returns the whole clip."""
         audio = formats.find(output_format)
-        request = parse_request(voice_id, body)
+        request = parse_request(voice_id, body, http)
         return AudioClip(await synthesis.render(request, audio, http), audio.content_type, _headers(request, body))
 
     @router.post("/{voice_id}/with-timestamps", response_class=JSONResponse)
@@ -51,7 +55,7 @@ def router(synthesis: HttpSynthesis, voices: VoiceCatalogue, voice_settings: Voi
     ) -> Response:
         """Synthesizes a text and returns JSON: the whole clip in base64, and the times of every character."""
         audio = formats.find(output_format)
-        request = parse_request(voice_id, body)
+        request = parse_request(voice_id, body, http)
         return TimestampedClip(await synthesis.render(request, audio, http), _headers(request, body))
 
     @router.post("/{voice_id}/stream", responses=AUDIO, response_class=StreamingResponse)
@@ -60,7 +64,7 @@ def router(synthesis: HttpSynthesis, voices: VoiceCatalogue, voice_settings: Voi
     ) -> Response:
         """Synthesizes a text and streams the audio."""
         audio = formats.find(output_format)
-        request = parse_request(voice_id, body)
+        request = parse_request(voice_id, body, http)
         return AudioStream(await synthesis.start(request, audio, http), audio.content_type, _headers(request, body))
 
     @router.post("/{voice_id}/stream/with-timestamps", response_class=StreamingResponse)
@@ -69,7 +73,7 @@ def router(synthesis: HttpSynthesis, voices: VoiceCatalogue, voice_settings: Voi
     ) -> Response:
         """Synthesizes a text and streams lines of JSON, each with audio in base64 and the times of its characters."""
         audio = formats.find(output_format)
-        request = parse_request(voice_id, body)
+        request = parse_request(voice_id, body, http)
         return TimestampStream(
             await synthesis.start(request, audio, http), "application/x-ndjson", _headers(request, body)
         )
@@ -78,8 +82,14 @@ def router(synthesis: HttpSynthesis, voices: VoiceCatalogue, voice_settings: Voi
 
 
 def _headers(request: SynthesisRequest, body: SpeechBody) -> dict[str, str]:
+    return make_headers(request, body.model_id) | describe_language(body.named_language, request.language)
+
+
+def make_headers(request: SynthesisRequest, model_id: str | None) -> dict[str, str]:
+    """What every response with speech tells about it."""
     return {
         "x-svc-voice": request.voice.voice_id,
-        "x-svc-model": body.model_id if body.model_id else MODEL_ID,
+        "x-svc-model": model_id or MODEL_ID,
         "character-cost": str(len(request.text)),
+        "history-item-id": new_history_item_id(),
     }

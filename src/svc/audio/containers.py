@@ -25,7 +25,7 @@ class LibavEncoder:
         context.layout = "mono"
         # Planar ("s16p") or interleaved ("s16"): the same for one channel, but each codec accepts only one of them. AAC
         # takes floats alone ("fltp").
-        accepted = context.codec.audio_formats or ()
+        accepted = list(context.codec.audio_formats or ())
         context.format = next((each for each in accepted if "s16" in each.name), accepted[0])
         context.options = dict(options or {})
         context.open()

@@ -21,7 +21,9 @@ class FlacWriter(Writer):
 
     def __init__(self, output_format: OutputFormat) -> None:
         self._encoder = LibavEncoder("flac", output_format)
-        self._info = self._encoder.extradata[:_STREAM_INFO_BYTES]  # before the first frame: the encoder changes it later
+        self._info = self._encoder.extradata[
+            :_STREAM_INFO_BYTES
+        ]  # before the first frame: the encoder changes it later
         self._samples = 0
         self._md5 = hashlib.md5(usedforsecurity=False)
 

@@ -20,7 +20,11 @@ def stretch(chunks: Iterable[Chunk], tempo: float, sample_rate: int) -> Iterator
         samples = stretch_samples(chunk.samples, tempo, sample_rate)
         scale = len(samples) / len(chunk.samples) if len(chunk.samples) else 1.0
         timings = tuple(
-            Timing(each.phoneme, stretched_start + (each.start - start) * scale, stretched_start + (each.end - start) * scale)
+            Timing(
+                each.phoneme,
+                stretched_start + (each.start - start) * scale,
+                stretched_start + (each.end - start) * scale,
+            )
             for each in chunk.timings
         )
         start += len(chunk.samples) / sample_rate

@@ -1,7 +1,8 @@
-"""`svc voices`: lists the voices; adds, removes, exports and imports custom ones."""
+"""`svc voices`: lists the voices; adds, gives away, removes, exports and imports custom ones."""
 
 import asyncio
 import json
+import re
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated
@@ -19,6 +20,7 @@ from svc.app import (
     create_voices,
     load_speaker_encoder,
 )
+from svc.auth.keys import COMMAND_LINE_ID
 from svc.cloning.cloner import Details
 from svc.cloning.refinement import RefinementQueue
 from svc.cloning.trial import TrialSynthesis
@@ -33,8 +35,6 @@ from svc.voices.custom_voice import ID, CustomVoice, DamagedVoice, new_id, pack_
 from svc.voices.store import VoiceStore
 
 app = typer.Typer(invoke_without_command=True, help="List the voices; add, remove, export and import custom ones.")
-
-_KEY_ID = "command-line"
 
 Wanted = Annotated[str, typer.Option("--language", "-l", help="Only voices of this language.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -60,6 +60,7 @@ def list_voices(language: Wanted = "", as_json: AsJson = False) -> None:
             "language": voice.language.value,
             "gender": voice.gender,
             "category": "cloned" if voice.custom else "premade",
+            "owner": voice.custom.owner or "" if voice.custom else "",
         }
         for voice in create_voices(Settings())
         if wanted in (None, voice.language)
@@ -125,6 +126,21 @@ def remove(voice_id: VoiceId) -> None:
     _open_store().remove(voice_id)
 
 
+@app.command()
+def give(
+    voice_id: VoiceId,
+    key_id: Annotated[
+        str, typer.Argument(metavar="KEY_ID", help="The id of a key, from `svc keys list`; `-` for the server's own.")
+    ],
+) -> None:
+    """Give a custom voice to another key: only its owner may change it, besides whoever runs the server."""
+    _require_custom(voice_id)
+    if not re.fullmatch(r"-|[0-9a-f]{12}", key_id):
+        raise typer.BadParameter("Give the id of a key, such as 3f9a04c1b2d7: `svc keys list` shows them.")
+    owner = COMMAND_LINE_ID if key_id == "-" else key_id
+    _open_store().change(voice_id, lambda voice: voice.revise(key_id=owner))
+
+
 @app.command("export")
 def export_voice(
     voice_id: VoiceId,
@@ -176,7 +192,7 @@ async def _clone(clips: list[bytes], details: Details, refinement_queue: Refinem
     scheduler.start()
     try:
         await _wait_until_loaded(scheduler)
-        return await cloner.clone(clips, details, _KEY_ID)
+        return await cloner.clone(clips, details, COMMAND_LINE_ID)
     finally:
         await trial.close()
         await scheduler.close()

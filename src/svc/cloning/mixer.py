@@ -4,6 +4,7 @@ import logging
 import time
 from collections.abc import Iterator, Sequence
 
+from svc.auth.keys import Principal
 from svc.errors import VoiceLimitReached
 from svc.voices.catalogue import Voice, VoiceCatalogue
 from svc.voices.custom_voice import NOT_MEASURED, CustomVoice, new_id
@@ -20,11 +21,11 @@ class VoiceMixer:
         self._custom_voices = custom_voices
         self._max_voices = max_voices
 
-    def mix(self, weights: Sequence[tuple[str, float]], name: str, description: str, key_id: str) -> CustomVoice:
+    def mix(self, weights: Sequence[tuple[str, float]], name: str, description: str, caller: Principal) -> CustomVoice:
         """Stores the weighted mean of the voices with these ids. Raises `VoiceNotFound` if one does not exist."""
         if len(self._custom_voices) >= self._max_voices:
             raise VoiceLimitReached(self._max_voices)
-        voice = self._voices.mix(weights)
+        voice = self._voices.mix(weights, caller)
         parts = voice.parts or ((voice, 1.0),)
         leaves = list(_list_leaves(parts))
         clones = [(leaf.parameters, share) for leaf, share in leaves if leaf.parameters is not None]
@@ -40,11 +41,11 @@ class VoiceMixer:
             report=NOT_MEASURED,
             created_at=int(now),
             changed_at=now,
-            key_id=key_id,
+            key_id=caller.key_id,
             consent=all(each.consent for each in voice.custom_parts),
         )
         self._custom_voices.add(custom, None, self._max_voices)
-        log.info("key %s mixed the voice %s", key_id, custom.voice_id)
+        log.info("key %s mixed the voice %s", caller.key_id, custom.voice_id)
         return custom
 
 

@@ -8,6 +8,7 @@ from typing import Self
 import numpy as np
 
 from svc.audio.equalizer import FLAT, SpectralEnvelope
+from svc.auth.keys import ANYONE, Principal
 from svc.engine.protocol import NO_LAYER_OFFSETS, NO_VOCODER_EMBEDDING, StyleTable
 from svc.errors import VoiceNotFound
 from svc.text.language import Language
@@ -35,6 +36,23 @@ _WELL_KNOWN_IDS = {
     "29vD33N1CtxCmqQRPOHJ": "am_onyx",
     "CwhRBWXzGAHq8TQ4Fs17": "am_liam",
     "CYw3kZ02Hs0563khs1Fj": "am_echo",
+    "ErXwobaYiN019PkySvjV": "am_michael",
+    "MF3mGyEYCl7XYWbV9V6O": "af_jessica",
+    "TxGEqnHWrfWFTfGW9XjX": "am_liam",
+    "VR6AewLTigWG4xSOukaG": "am_fenrir",
+    "yoZ06aMxZJJ28mfd3POQ": "am_eric",
+}
+# The names under which clients of the imitated API have known some of them for longest.
+_LEGACY_NAMES = {
+    "Rachel": "21m00Tcm4TlvDq8ikWAM",
+    "Domi": "AZnzlk1XvdvUeBnXmlld",
+    "Bella": "EXAVITQu4vr4xnSDxMaL",
+    "Antoni": "ErXwobaYiN019PkySvjV",
+    "Elli": "MF3mGyEYCl7XYWbV9V6O",
+    "Josh": "TxGEqnHWrfWFTfGW9XjX",
+    "Arnold": "VR6AewLTigWG4xSOukaG",
+    "Adam": "pNInz6obpgDQGcFmaJgB",
+    "Sam": "yoZ06aMxZJJ28mfd3POQ",
 }
 
 
@@ -140,24 +158,36 @@ class Voice:
 
 
 def _mean(weighted: Iterable[tuple[Vector, float]]) -> Vector:
-    return sum((np.float32(share) * value for value, share in weighted), start=np.float32(0))  # type: ignore[arg-type, return-value]
+    first, *others = (np.float32(share) * value for value, share in weighted)
+    return sum(others, start=first)
 
 
 class VoiceCatalogue:
     """All voices. An unknown id is spoken by the default voice, unless `strict`.
 
+    If `private`, a cloned voice is found by the key that it belongs to, and by no other key of the keys table.
+
     Cloned voices change while other threads read: each change replaces the dictionary, and a request that holds a
     `Voice` keeps it to its end even if the voice is removed.
     """
 
-    def __init__(self, built_in: Iterable[KokoroVoice], default: str = FALLBACK_VOICE, strict: bool = False) -> None:
+    def __init__(
+        self,
+        built_in: Iterable[KokoroVoice],
+        default: str = FALLBACK_VOICE,
+        strict: bool = False,
+        private: bool = False,
+    ) -> None:
         voices = [Voice.of_built_in(each) for each in built_in]
         self._built_in = {voice.voice_id: voice for voice in voices}
         self._by_name = {**{voice.key: voice for voice in voices}, **{voice.name.lower(): voice for voice in voices}}
         self._custom: dict[str, Voice] = {}
         self._mean_style = np.mean([voice.style for voice in voices], axis=0)
         self._strict = strict
+        self._private = private
         self._well_known_ids = {} if strict else _WELL_KNOWN_IDS
+        self.legacy_names: dict[str, str] = {} if strict else _LEGACY_NAMES
+        """Names and ids that clients of the imitated API know; the id of each is a well-known one."""
         self._default = default
         if not default.startswith("custom-"):  # cloned voices are loaded later
             self.find(default)
@@ -174,46 +204,57 @@ class VoiceCatalogue:
         yield from self._built_in.values()
         yield from self._custom.values()
 
-    def find(self, voice_id: str) -> Voice:
-        """The voice with that id, key or name, or the mix; unless strict, also the one for a well-known id.
+    def list_for(self, caller: Principal) -> list[Voice]:
+        """The voices that the caller may use."""
+        return [voice for voice in self if self._may_use(voice, caller)]
 
-        If several voices have a name, a built-in one comes first, then the one that was created first.
+    def find(self, voice_id: str, caller: Principal = ANYONE) -> Voice:
+        """The voice with that id, key or name, or the mix; unless strict, also that of a well-known id or legacy name.
+
+        If several voices have a name, a built-in one comes first, then the one that was created first. A voice that
+        the caller may not use does not exist for them.
         """
+        if voice := self._find_one(voice_id, caller):
+            return voice
+        if is_mix(voice_id):
+            return self.mix(parse_mix(voice_id), caller)
+        raise VoiceNotFound(voice_id)
+
+    def _find_one(self, voice_id: str, caller: Principal) -> Voice | None:
         known = self._well_known_ids.get(voice_id, voice_id)
         voice = self._built_in.get(known) or self._custom.get(known) or self._by_name.get(known.lower())
         if voice is None:
-            voice = next((each for each in self._custom.values() if each.name.lower() == known.lower()), None)
-        if voice is not None:
-            return voice
-        if is_mix(voice_id):
-            return self.mix(parse_mix(voice_id))
-        raise VoiceNotFound(voice_id)
+            named = (each for each in self._custom.values() if each.name.lower() == known.lower())
+            voice = next((each for each in named if self._may_use(each, caller)), None)
+        if voice is None and (legacy := self.legacy_names.get(known.capitalize())):
+            return self._find_one(legacy, caller)
+        return voice if voice and self._may_use(voice, caller) else None
 
-    def mix(self, weights: Iterable[tuple[str, float]]) -> Voice:
+    def mix(self, weights: Iterable[tuple[str, float]], caller: Principal = ANYONE) -> Voice:
         """The weighted mean of the voices with these ids, which must exist; of one voice, the voice itself.
 
-        Nothing is kept: to mix eight voices takes less than a millisecond.
+        Nothing is kept: a mix is made in about a millisecond.
         """
         parts: dict[Voice, float] = {}
         for voice_id, weight in weights:
-            voice = self._find_part(voice_id)
+            voice = self._find_one(voice_id, caller)
+            if voice is None:
+                raise VoiceNotFound(voice_id)
             parts[voice] = parts.get(voice, 0.0) + weight
         return next(iter(parts)) if len(parts) == 1 else Voice.of_mix(list(parts.items()))
 
-    def _find_part(self, voice_id: str) -> Voice:
-        voice = self.find(voice_id)
-        if voice.parts and not voice.custom:
-            raise VoiceNotFound(voice_id, "A part of a mix must be one voice.")
-        return voice
-
-    def resolve(self, voice_id: str) -> Voice:
+    def resolve(self, voice_id: str, caller: Principal) -> Voice:
         """The voice that speaks for an id, known or not."""
         try:
-            return self.find(voice_id)
+            return self.find(voice_id, caller)
         except VoiceNotFound:
             if self._strict:
                 raise
             return self.default
+
+    def _may_use(self, voice: Voice, caller: Principal) -> bool:
+        custom = voice.custom
+        return not self._private or custom is None or custom.owner is None or custom.may_be_changed_by(caller)
 
     def replace_custom(self, voices: Iterable[CustomVoice]) -> None:
         """Replaces all cloned voices by these."""

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Self
 
+from svc.auth.keys import Principal, is_operator
 from svc.text.language import Language
 from svc.voices.built_in import load_built_in_voices
 from svc.voices.parameters import VoiceParameters
@@ -115,7 +116,7 @@ class CustomVoice:
     report: Report
     created_at: int
     key_id: str
-    """The API key that it was made with."""
+    """The API key that it was made with, or was given to."""
     consent: bool
     """Whether the request said that the speaker agrees."""
     description: str = ""
@@ -146,6 +147,15 @@ class CustomVoice:
         changed in the same microsecond.
         """
         return self.revision, self.changed_at, _checksum(self._to_fields())
+
+    @property
+    def owner(self) -> str | None:
+        """The key of the keys table that it belongs to; None if it belongs to whoever runs the server."""
+        return None if is_operator(self.key_id) else self.key_id
+
+    def may_be_changed_by(self, caller: Principal) -> bool:
+        """Its owner may change it, and whoever runs the server."""
+        return caller.is_operator or caller.key_id == self.key_id
 
     def revise(self, **changes: Any) -> Self:
         """The next version, with these fields changed."""

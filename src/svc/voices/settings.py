@@ -15,6 +15,7 @@ import numpy as np
 
 from svc import atomic_files
 from svc.audio.equalizer import SpectralEnvelope
+from svc.auth.keys import ANYONE, Principal
 from svc.engine.protocol import Delivery, StyleTable
 from svc.errors import StorageUnavailable
 from svc.tasks import Supervisor, describe_error
@@ -114,6 +115,9 @@ def _clamp_slider(value: float) -> float:
 class VoiceSettingsStore:
     """The settings of each voice, in one file that is written atomically; voices without any have the defaults.
 
+    What a key edits is heard by that key alone, under the name `key id/voice id`. Under the voice id alone is what all
+    others hear: the edits of a custom voice by its owner, and those on a server without keys.
+
     Safe to use from several threads and processes. What this release does not know in the file is kept there.
     """
 
@@ -128,8 +132,9 @@ class VoiceSettingsStore:
         except (OSError, StorageUnavailable) as error:
             log.error("the settings of voices cannot be read, which have the defaults now: %s", describe_error(error))
 
-    def get(self, voice_id: str) -> VoiceSettings:
-        return self._settings.get(voice_id, VoiceSettings())
+    def get(self, voice: Voice, caller: Principal) -> VoiceSettings:
+        own = self._settings.get(_name_entry(voice, caller))
+        return own or self._settings.get(voice.voice_id, VoiceSettings())
 
     def running(self, supervisor: Supervisor) -> AbstractAsyncContextManager[None]:
         """Polls for changes by other servers that share the folder."""
@@ -154,21 +159,22 @@ class VoiceSettingsStore:
         with self._locked():  # reads it again: it may have been replaced by an intact one
             pass
 
-    def edit(self, voice_id: str, change: Callable[[VoiceSettings], VoiceSettings]) -> VoiceSettings:
+    def edit(self, voice: Voice, caller: Principal, change: Callable[[VoiceSettings], VoiceSettings]) -> VoiceSettings:
         """Replaces the settings of a voice by what `change` makes of them, one edit at a time."""
+        entry = _name_entry(voice, caller)
         with self._locked() as stored:
-            settings = change(_parse_settings(stored.get(voice_id)))
-            known = stored.get(voice_id)
+            known = stored.get(entry, stored.get(voice.voice_id))
+            settings = change(_parse_settings(known))
             kept = known if isinstance(known, dict) else {}
-            self._write({**stored, voice_id: {**kept, **asdict(settings)}})
+            self._write({**stored, entry: {**kept, **asdict(settings)}})
             return settings
 
     def forget(self, voice_id: str) -> None:
-        """Deletes the settings of a removed voice. If that fails they stay, and nothing uses them."""
-        if voice_id not in self._settings:
+        """Deletes all settings of a removed voice. If that fails they stay, and nothing uses them."""
+        if not any(_is_of(entry, voice_id) for entry in self._settings):
             return
         with suppress(StorageUnavailable), self._locked() as stored:
-            self._write({known: each for known, each in stored.items() if known != voice_id})
+            self._write({entry: each for entry, each in stored.items() if not _is_of(entry, voice_id)})
 
     def _write(self, stored: dict[str, Any]) -> None:
         """Writes the file first: if that fails, the settings in memory stay as they were."""
@@ -213,6 +219,16 @@ class VoiceSettingsStore:
                 stored, signature = {}, None
         self._adopt(stored, signature)
         return stored
+
+
+def _name_entry(voice: Voice, caller: Principal) -> str:
+    """Where the settings are that this caller edits."""
+    for_all = caller == ANYONE or (voice.custom is not None and voice.custom.may_be_changed_by(caller))
+    return voice.voice_id if for_all else f"{caller.key_id}/{voice.voice_id}"
+
+
+def _is_of(entry: str, voice_id: str) -> bool:
+    return entry.rpartition("/")[2] == voice_id
 
 
 def _parse(content: bytes) -> dict[str, Any]:

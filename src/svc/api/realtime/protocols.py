@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from fastapi import WebSocket, WebSocketDisconnect
 
@@ -13,6 +13,7 @@ from svc.auth.keys import Principal
 from svc.auth.verifier import Verifier
 from svc.errors import InternalError, InvalidMessage, SvcError, TooManyContexts
 from svc.text.split import ends_sentence
+from svc.voices.catalogue import Voice
 
 log = logging.getLogger(__name__)
 
@@ -49,9 +50,9 @@ class MultiStreamInput(Session):
         socket: WebSocket,
         dependencies: SessionDependencies,
         parameters: StreamParameters,
-        refusal: SvcError | None = None,
+        resolve_voice: Callable[[Principal], Voice],
     ) -> None:
-        super().__init__(socket, dependencies, parameters, refusal)
+        super().__init__(socket, dependencies, parameters, resolve_voice)
         self._contexts: dict[str, Context] = {}
 
     @staticmethod

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -16,7 +16,7 @@ from svc.api.realtime import messages
 from svc.api.realtime.context import Context, EngineAccess
 from svc.api.realtime.messages import Message, ServerMessages
 from svc.audio.formats import OutputFormat
-from svc.auth.keys import Principal
+from svc.auth.keys import ANYONE, Principal
 from svc.auth.verifier import Verifier
 from svc.errors import InputTimeout, InternalError, SvcError
 from svc.metrics import Metrics
@@ -54,9 +54,9 @@ class SessionDependencies:
 class StreamParameters:
     """What the URL of a socket asks for."""
 
-    voice: Voice
     output_format: OutputFormat
-    language: Language | None
+    language: str | None
+    """The code or name of a language, as the client wrote it."""
     seed: int | None
     inactivity_timeout: float
     sync_alignment: bool
@@ -85,11 +85,11 @@ class Session(ABC):
         socket: WebSocket,
         dependencies: SessionDependencies,
         parameters: StreamParameters,
-        refusal: SvcError | None = None,
+        resolve_voice: Callable[[Principal], Voice],
     ) -> None:
-        """`refusal` ends the session as soon as it is authenticated."""
+        """`resolve_voice` is called once it is known who speaks: before, it would tell strangers which voices exist."""
         self._socket = socket
-        self._refusal = refusal
+        self._resolve_voice = resolve_voice
         self._dependencies = dependencies
         self._parameters = parameters
         self._tasks = asyncio.TaskGroup()
@@ -97,6 +97,8 @@ class Session(ABC):
         self._draining = False
         self.principal: Principal | None = None
         """Who speaks; known before the first message is handled."""
+        self.voice: Voice | None = None
+        """The voice that speaks; known as soon as the principal is."""
         self.characters = 0
         """Of all texts so far."""
         self.is_silent = True
@@ -150,8 +152,8 @@ class Session(ABC):
         timeout = self._parameters.inactivity_timeout
         if principal is None:
             timeout = min(timeout, _UNAUTHENTICATED_TIMEOUT)
-        if self._refusal and (principal or self._dependencies.verifier.open):
-            raise self._refusal
+        if principal or self._dependencies.verifier.open:  # an unknown voice is refused at once
+            self.voice = self._resolve_voice(principal or ANYONE)
         while True:
             raw = await self._receive(timeout)
             if self._draining:
@@ -164,8 +166,7 @@ class Session(ABC):
             else:
                 principal = await self._dependencies.verifier.recheck(principal)
             self.principal = principal
-            if self._refusal:
-                raise self._refusal
+            self.voice = self.voice or self._resolve_voice(principal)
             parsed = messages.parse(message)
             self.characters += len(parsed.text or "")
             await self._handle(parsed)
@@ -189,15 +190,18 @@ class Session(ABC):
     def _start_context(self, message: Message, context_id: str | None = None) -> Context:
         """Starts a new text with the settings of its first message."""
         parameters, dependencies = self._parameters, self._dependencies
-        settings = dependencies.voice_settings.get(parameters.voice.voice_id)
+        voice, principal = self.voice, self.principal
+        assert voice is not None
+        assert principal is not None
+        settings = dependencies.voice_settings.get(voice, principal)
         if message.voice_settings:
             settings = message.voice_settings.apply_to(settings)
-        request = SynthesisRequest("", parameters.voice, settings, parameters.language, parameters.seed)
-        assert self.principal is not None
+        language = Language.parse(parameters.language, voice.language) if parameters.language else None
+        request = SynthesisRequest("", voice, settings, language, parameters.seed)
         context = Context(
             request,
             StreamingSynthesis(dependencies.pipeline, request, parameters.output_format, message.schedule()),
-            EngineAccess(dependencies.scheduler, dependencies.admission, dependencies.metrics, self.principal),
+            EngineAccess(dependencies.scheduler, dependencies.admission, dependencies.metrics, principal),
             ServerMessages(context_id, parameters.sync_alignment),
             self._socket.send_text,
             dependencies.max_characters,
