@@ -178,7 +178,7 @@ def create_app(
 ) -> FastAPI:
     """The web application; tests pass in another `pipeline`, `clock` or `encoder`.
 
-    `after_load` is called in a thread once the engine is loaded. Wyoming is spoken on `wyoming_socket`, if there is one.
+    `after_load` is called in a thread once the engine is loaded. Wyoming is spoken on `wyoming_socket`, if given.
     """
     metrics = Metrics()
     telemetry = create_telemetry(metrics.registry)

@@ -188,10 +188,11 @@ class ClipTooShort(SvcError):
     status = "clip_too_short"
     param = "files"
 
-    def __init__(self, seconds: float, least: float) -> None:
+    def __init__(self, seconds: float, least: float, of_speech: bool = True) -> None:
+        """`seconds` is how much speech there is or, if not `of_speech`, how long the whole recording is."""
+        found = f"contains {seconds:.1f} seconds of speech" if of_speech else f"is only {seconds:.1f} seconds long"
         super().__init__(
-            f"The recording contains {seconds:.1f} seconds of speech. "
-            f"Cloning needs at least {least:g}; 10 to 20 work best."
+            f"The recording {found}. Cloning needs at least {least:g} seconds of speech; 10 to 20 work best."
         )
 
 

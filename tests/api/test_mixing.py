@@ -34,6 +34,9 @@ def test_a_mix_speaks_wherever_an_id_does(client: TestClient, written: str) -> N
         socket.send_json({"text": "Hello. "})
         socket.send_json({"text": ""})
         assert socket.receive_json()["audio"]
+        while not socket.receive_json()["isFinal"]:
+            pass
+        assert socket.receive()["type"] == "websocket.close"
 
 
 def test_a_mix_is_described_and_is_not_in_the_list(client: TestClient) -> None:

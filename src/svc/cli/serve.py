@@ -1,16 +1,19 @@
 """`svc serve`: runs the service."""
 
 import asyncio
+import logging
 import socket
 from contextlib import ExitStack
 from typing import Annotated
 
 import typer
 
-from svc import logs, memory
+from svc import logs, memory, platforms
 from svc.app import create_app
 from svc.server import create_server
 from svc.settings import Settings
+
+log = logging.getLogger(__name__)
 
 
 def serve(
@@ -23,6 +26,8 @@ def serve(
     given = {"host": host, "port": port}
     settings = Settings().model_copy(update={name: value for name, value in given.items() if value is not None})
     logs.configure(settings.log_format)
+    if missing := platforms.list_missing():
+        log.warning("this system lacks %s", ", ".join(missing))
     with ExitStack() as sockets:
         listening = sockets.enter_context(_open_socket(settings.host, settings.port, "--port"))
         wyoming = None

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -82,10 +83,8 @@ class WyomingSession:
     async def refuse(self, error: SvcError) -> None:
         """Tells why the connection ends. Clients wait for audio until it does."""
         self._dependencies.metrics.count_refusal(error)
-        try:
+        with suppress(OSError):
             await self._send([describe_error(error)])
-        except OSError:
-            pass
 
     def drain(self) -> None:
         """Ends the connection at shutdown, once what was asked for has been spoken."""
@@ -145,9 +144,10 @@ class WyomingSession:
         self._dependencies.scheduler.require_ready()
         self._text = _Text(self._create_context(event, SpeechWriter(streaming=streaming)))
 
-    def _create_context(self, event: Event, writer: Any) -> Context:
-        """`writer` is a `SpeechWriter` in the place of `ServerMessages`."""
+    def _create_context(self, event: Event, speech_writer: SpeechWriter) -> Context:
         dependencies = self._dependencies
+        writer: Any = speech_writer  # in the place of `ServerMessages`: what it writes is sent as it is
+        send: Any = self._send
         voice, language = self._resolve_voice(event.data.get("voice"))
         settings = dependencies.voice_settings.get(voice, WYOMING)
         request = SynthesisRequest("", voice, settings, language)
@@ -156,7 +156,7 @@ class WyomingSession:
             StreamingSynthesis(dependencies.pipeline, request, FORMAT, DEFAULT_SCHEDULE),
             EngineAccess(dependencies.scheduler, dependencies.admission, dependencies.metrics, WYOMING),
             writer,
-            self._send,
+            send,
             dependencies.max_characters,
         )
 
