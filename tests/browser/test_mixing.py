@@ -1,6 +1,6 @@
 """Two voices are mixed with a slider, heard, and kept as a custom voice."""
 
-from playwright.sync_api import Page, Request, expect
+from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import AUDIBLE, OpenPage, Serve, wait_until
 
@@ -18,11 +18,7 @@ def test_a_mix_is_heard_and_kept(serve: Serve, open_page: OpenPage) -> None:
         page = open_page(address)
         spoken: list[str] = []
 
-        def note(request: Request) -> None:
-            if "text-to-speech" in request.url:
-                spoken.append(request.url)
-
-        page.on("request", note)
+        page.on("websocket", lambda socket: spoken.append(socket.url))
         page.click("#mix-summary")
         page.select_option("#mix-voice", label="George")
         set_share(page, 0.25)
