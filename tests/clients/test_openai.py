@@ -61,7 +61,8 @@ def decode(audio: bytes, name: str) -> Samples:
         frames = [frame.to_ndarray() for frame in clip.decode(stream)]
         scale = 32_768 if frames[0].dtype == np.int16 else 1
         samples = np.concatenate([frame.reshape(-1) for frame in frames]).astype(np.float32) / scale
-        return soxr.resample(samples, stream.rate, 24_000)
+        resampled: Samples = soxr.resample(samples, stream.rate, 24_000)
+        return resampled
 
 
 def test_every_format_decodes_to_the_same_speech(report: Report) -> None:
