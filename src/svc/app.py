@@ -1,5 +1,6 @@
 """Creates the parts of the service from the settings and wires them together; nothing else does."""
 
+import socket
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, nullcontext
@@ -18,8 +19,10 @@ from svc.api import (
     dictionaries,
     errors,
     health,
+    mixing,
     models,
     not_offered,
+    openai,
     pages,
     previews,
     speech,
@@ -37,11 +40,14 @@ from svc.api.realtime.connections import Connections
 from svc.api.realtime.session import SessionDependencies
 from svc.api.request_log import RequestLog
 from svc.api.request_metrics import RequestMetrics, RouteTemplates
+from svc.api.wyoming.server import WyomingServer
+from svc.api.wyoming.session import WyomingLimits
 from svc.auth.housekeeping import Housekeeping
 from svc.auth.keys import KeyLimits, StaticKeys
 from svc.auth.tokens import Tokens
 from svc.auth.verifier import Verifier, warn_if_exposed
 from svc.cloning.cloner import VoiceCloner
+from svc.cloning.mixer import VoiceMixer
 from svc.cloning.refinement import RefinementQueue, RefinementWorker
 from svc.cloning.speaker_encoder import BuiltInEmbeddings, OnnxSpeakerEncoder, SpeakerEncoder
 from svc.cloning.trial import LoadSpeakerEncoder, TrialSynthesis
@@ -185,10 +191,11 @@ def create_app(
     clock: Callable[[], float] = time.time,
     encoder: LoadSpeakerEncoder | None = None,
     after_load: Callable[[], None] = lambda: None,
+    wyoming_socket: socket.socket | None = None,
 ) -> FastAPI:
     """The web application; tests pass in another `pipeline`, `clock` or `encoder`.
 
-    `after_load` is called in a thread once the engine is loaded.
+    `after_load` is called in a thread once the engine is loaded. Wyoming is spoken on `wyoming_socket`, if given.
     """
     metrics = Metrics()
     telemetry = create_telemetry(metrics.registry)
@@ -242,6 +249,28 @@ def create_app(
     )
     state.register(metrics.registry)
 
+    dialogue_voices = DialogueVoices(voices, voice_settings, pronunciations)
+    dependencies = SessionDependencies(
+        pipeline,
+        scheduler,
+        admission,
+        metrics,
+        voices,
+        voice_settings,
+        dialogue_voices,
+        pronunciations,
+        verifier,
+        settings.max_characters,
+    )
+    wyoming = wyoming_socket and WyomingServer(
+        wyoming_socket,
+        dependencies,
+        voices,
+        connections,
+        lifecycle,
+        WyomingLimits(settings.stall_seconds, settings.shutdown_seconds),
+    )
+
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         warn_if_exposed(settings.host, verifier.open)
@@ -258,11 +287,14 @@ def create_app(
             voice_sync.running(supervisor) if voice_sync else nullcontext(),
             pronunciations.running(supervisor),
             dictionary_sync.running(supervisor) if dictionary_sync else nullcontext(),
+            wyoming.running() if wyoming else nullcontext(),
         ):
             yield
         lifecycle.drain()
         await trial.close()
         await connections.close(settings.shutdown_seconds)
+        if wyoming:
+            await wyoming.close()
         await scheduler.close()
 
     app = FastAPI(
@@ -279,24 +311,14 @@ def create_app(
     app.include_router(health.router(scheduler, supervisor, voice_sync, dictionary_sync, lifecycle))
     app.include_router(metrics_api.router(metrics.registry))
     synthesis = HttpSynthesis(pipeline, scheduler, admission, metrics, settings.max_characters)
-    dialogue_voices = DialogueVoices(voices, voice_settings, pronunciations)
     app.include_router(speech.router(synthesis, voices, voice_settings, pronunciations))
     app.include_router(dialogue.router(synthesis, dialogue_voices))
-    dependencies = SessionDependencies(
-        pipeline,
-        scheduler,
-        admission,
-        metrics,
-        voices,
-        voice_settings,
-        dialogue_voices,
-        pronunciations,
-        verifier,
-        settings.max_characters,
-    )
+    app.include_router(openai.router(synthesis, voices, voice_settings, _split(settings.model_aliases)))
     app.include_router(realtime.router(dependencies, connections, lifecycle))
     app.include_router(voices_api.router(voices, voice_settings, refinement_queue))
     app.include_router(cloning.router(cloner, voices, voice_settings, refinement_queue))
+    mixer = VoiceMixer(voices, custom_voices, settings.max_custom_voices)
+    app.include_router(mixing.router(mixer, voices, voice_settings, refinement_queue))
     app.include_router(dictionaries.router(pronunciations))
     app.include_router(previews.router(Previews(pipeline, scheduler, settings.cache_dir / "previews"), voices))
     app.include_router(models.router(_split(settings.model_aliases), settings.max_characters))

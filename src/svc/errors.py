@@ -12,6 +12,7 @@
     ├── NoSpeech              400  no_speech
     ├── ClipTooShort          400  clip_too_short
     ├── BuiltInVoice          400  built_in_voice
+    ├── MixedVoice            400  mixed_voice
     ├── VoiceLimitReached     400  voice_limit_reached
     ├── NoReference           400  no_reference
     ├── InvalidPageToken      400  invalid_page_token
@@ -32,6 +33,7 @@
     ├── OriginNotAllowed      403  origin_not_allowed
     ├── HostNotAllowed        403  host_not_allowed
     ├── VoiceNotFound         404  voice_not_found
+    ├── ModelNotFound         404  model_not_found
     ├── HistoryItemNotFound   404  history_item_not_found
     ├── PathNotFound          404  not_found
     ├── NotOffered            404  not_offered
@@ -206,6 +208,18 @@ class BuiltInVoice(SvcError):
 
     def __init__(self, name: str) -> None:
         super().__init__(f"{name} is a built-in voice. Only cloned voices can be changed or removed.")
+
+
+class MixedVoice(SvcError):
+    http_status = 400
+    status = "mixed_voice"
+    param = "voice_id"
+
+    def __init__(self, voice_id: str) -> None:
+        super().__init__(
+            f"'{voice_id[:60]}' is a mix that is not stored, so it cannot be changed or removed. "
+            "POST /v1/voices/mix keeps a mix as a custom voice."
+        )
 
 
 class VoiceLimitReached(SvcError):
@@ -396,8 +410,17 @@ class VoiceNotFound(SvcError):
     status = "voice_not_found"
     param = "voice_id"
 
-    def __init__(self, voice_id: str) -> None:
-        super().__init__(f"Voice '{voice_id[:60]}' not found. GET /v1/voices lists the voices.")
+    def __init__(self, voice_id: str, reason: str = "GET /v1/voices lists the voices.") -> None:
+        super().__init__(f"Voice '{voice_id[:60]}' not found. {reason}")
+
+
+class ModelNotFound(SvcError):
+    http_status = 404
+    status = "model_not_found"
+    param = "model"
+
+    def __init__(self, model_id: str) -> None:
+        super().__init__(f"The model '{model_id[:60]}' does not exist. GET /openai/v1/models lists the models.")
 
 
 class HistoryItemNotFound(SvcError):

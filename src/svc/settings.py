@@ -196,6 +196,23 @@ class Settings(BaseSettings):
     keys_grace_seconds: float = Field(0, ge=0)
     """How long recently used keys keep working while the database is unavailable, in seconds; 0 means not at all."""
 
+    wyoming_open: bool = False
+    """Serve Wyoming although keys are required. It knows none: everyone who can reach SVC_WYOMING_PORT may speak."""
+
+    wyoming_port: int | None = Field(None, ge=0, le=65535)
+    """The port for Wyoming, the protocol of Home Assistant, usually 10200; 0 picks a free port, and without one it is
+    off. The address is SVC_HOST. If keys are required, it needs SVC_WYOMING_OPEN."""
+
+    @field_validator("wyoming_port")
+    @classmethod
+    def _needs_no_keys(cls, value: int | None, others: ValidationInfo) -> int | None:
+        has_keys = any(others.data.get(name) for name in ("api_key", "api_keys", "api_keys_table"))
+        if value is not None and has_keys and not others.data.get("wyoming_open"):
+            raise ValueError(
+                "Wyoming knows no keys, which this server requires; SVC_WYOMING_OPEN=1 serves it all the same"
+            )
+        return value
+
     @field_validator("api_key", "api_keys")
     @classmethod
     def _holds_a_key(cls, value: SecretStr | None) -> SecretStr | None:

@@ -117,12 +117,12 @@ def test_keyboard_reaches_every_control(page: Page) -> None:
     page.keyboard.press("Escape")
     expect(page.locator("#say")).to_have_text("Speak")
     stops = []
-    for _ in range(14):
+    for _ in range(15):
         page.keyboard.press("Tab")
         stops.append(page.evaluate("(({ id, ariaLabel, name }) => id || ariaLabel || name)(document.activeElement)"))
     assert stops == [
         *("seek", "replay", "download"),
-        *("voice-search", "voice-language", "voice-gender", "voice-accent", "voice", "Hear Heart"),
+        *("voice-search", "voice-language", "voice-gender", "voice-accent", "voice", "Hear Heart", "mix-summary"),
         *("sliders-reset", "speed", "stability", "similarity_boost", "style"),
     ]
     page.keyboard.press("End")

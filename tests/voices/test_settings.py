@@ -36,9 +36,12 @@ def test_stability_narrows_and_style_widens_the_pitch_range() -> None:
     assert len(set(ranges)) == 3
 
 
-@pytest.mark.parametrize(("requested", "expected"), [(-1, 0.5), (0.5, 0.5), (1.2, 1.2), (9, 2.0)])
-def test_speed_is_clamped(requested: float, expected: float) -> None:
-    assert VoiceSettings(speed=requested).delivery(None).speed == expected
+@pytest.mark.parametrize(("requested", "expected"), [(-1, 0.25), (0.3, 0.3), (0.5, 0.5), (1.2, 1.2), (9, 4.0)])
+def test_speed_is_clamped_and_what_the_engine_cannot_do_is_left_to_the_tempo(requested: float, expected: float) -> None:
+    settings = VoiceSettings(speed=requested)
+    assert settings.delivery(None).speed * settings.tempo == pytest.approx(expected)
+    assert 0.5 <= settings.delivery(None).speed <= 1
+    assert settings.clamp_sliders().speed == pytest.approx(min(max(expected, 0.5), 2))
 
 
 def test_sliders_are_clamped() -> None:

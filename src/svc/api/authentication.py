@@ -18,7 +18,13 @@ _PUBLIC = frozenset({"/", "/health", "/readyz", "/docs", "/openapi.json", "/favi
 _PUBLIC_BELOW = ("/previews/", "/docs/", "/page/")
 
 # Paths, with all below them, that a speech-only credential may call, and by which methods (None is any).
-_SPEECH_PATHS = {"/v1/text-to-speech": None, "/v1/text-to-dialogue": None, "/v1/voices": {"GET"}}
+_SPEECH_PATHS = {
+    "/v1/text-to-speech": None,
+    "/v1/text-to-dialogue": None,
+    "/v1/voices": {"GET"},
+    "/v1/audio": None,
+    "/openai/v1/audio": None,
+}
 
 _SECURITY_SCHEMES = {
     "bearer": {"type": "http", "scheme": "bearer"},

@@ -123,4 +123,4 @@ def _describe_voice(voice_ids: str | None) -> str | None:
     """Of a dialogue several, separated by commas."""
     if voice_ids is None:
         return None
-    return ", ".join(dict.fromkeys("custom" if each.startswith("custom-") else each for each in voice_ids.split(", ")))
+    return ", ".join(dict.fromkeys("custom" if "custom-" in each else each for each in voice_ids.split(", ")))

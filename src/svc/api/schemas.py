@@ -1,6 +1,7 @@
 """Bodies of requests. Tolerant: unknown fields are ignored, null counts as absent, sliders are clamped."""
 
 import math
+from dataclasses import replace
 from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
@@ -73,7 +74,7 @@ class VoiceSettingsBody(BaseModel):
     def apply_to(self, base: VoiceSettings) -> VoiceSettings:
         """The fields given here, and those of `base` for the rest."""
         given = {name: value for name, value in self if value is not None}
-        return VoiceSettings(**{**{name: getattr(base, name) for name in base.__slots__}, **given})
+        return replace(base, **given).clamp_sliders()
 
 
 class SynthesisBody(BaseModel):

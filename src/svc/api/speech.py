@@ -87,11 +87,14 @@ def router(
 
 def _headers(request: SynthesisRequest, body: SpeechBody) -> dict[str, str]:
     applied = {"x-svc-dictionaries": describe_applied(request.rules)} if body.pronunciation_dictionary_locators else {}
+    return make_headers(request, body.model_id) | describe_language(body.named_language, request.language) | applied
+
+
+def make_headers(request: SynthesisRequest, model_id: str | None) -> dict[str, str]:
+    """What every response with speech tells about it."""
     return {
-        **applied,
         "x-svc-voice": request.voice.voice_id,
-        "x-svc-model": body.model_id if body.model_id else MODEL_ID,
+        "x-svc-model": model_id or MODEL_ID,
         "character-cost": str(len(request.text)),
         "history-item-id": new_history_item_id(),
-        **describe_language(body.named_language, request.language),
     }

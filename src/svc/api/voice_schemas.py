@@ -28,7 +28,7 @@ class VerifiedLanguage(BaseModel):
     model_id: str
     accent: str
     locale: str
-    preview_url: str
+    preview_url: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +71,7 @@ class VoiceShape(BaseModel):
     category: str
     description: str
     labels: dict[str, str]
-    preview_url: str
+    preview_url: str | None
     settings: VoiceSettingsShape | None = None
     samples: list[Any] = []
     available_for_tiers: list[str] = []
@@ -134,7 +134,19 @@ def describe_voice(
             labels={"language": language, **voice.custom.labels},
             is_owner=voice.custom.may_be_changed_by(caller),
             created_at_unix=voice.custom.created_at,
-            cloning=CloningShape.describe(voice.custom, refinement_queue.progress(voice.custom)),
+            is_mixed=bool(voice.parts),
+            cloning=None
+            if voice.parts
+            else CloningShape.describe(voice.custom, refinement_queue.progress(voice.custom)),
+        )
+    if voice.parts:
+        labels = {"accent": voice.accent, "gender": voice.gender, "language": language}
+        return VoiceShape(
+            **common,
+            category="generated",
+            description=f"A mix: {voice.name}.",
+            labels={name: value for name, value in labels.items() if value},
+            is_mixed=True,
         )
     return VoiceShape(
         **common,

@@ -15,7 +15,7 @@ from svc.api.schemas import VoiceSettingsBody
 from svc.api.voice_schemas import Done, VoiceList, VoicePage, VoiceSettingsShape, VoiceShape, describe_voice
 from svc.auth.keys import Principal
 from svc.cloning.refinement import RefinementQueue
-from svc.errors import InvalidPageToken, PathNotFound, VoiceNotFound
+from svc.errors import InvalidPageToken, MixedVoice, PathNotFound, VoiceNotFound
 from svc.voices.catalogue import Voice, VoiceCatalogue
 from svc.voices.settings import VoiceSettings, VoiceSettingsStore
 
@@ -34,7 +34,7 @@ _CATEGORIES = {
 
 # Paths that other methods have, or that others are below. They are not ids of voices, so the default voice does not
 # answer for them.
-_NOT_VOICES = frozenset({"add", "settings"})
+_NOT_VOICES = frozenset({"add", "mix", "settings"})
 
 
 class VoiceQuery(BaseModel):
@@ -156,7 +156,9 @@ def router(voices: VoiceCatalogue, settings: VoiceSettingsStore, refinement_queu
         """
         caller = get_principal(request)
         voice = voices.find(voice_id, caller)
-        await asyncio.to_thread(settings.edit, voice, caller, lambda known: body.apply_to(known).clamp())
+        if voice.parts and not voice.custom:
+            raise MixedVoice(voice_id)
+        await asyncio.to_thread(settings.edit, voice, caller, body.apply_to)
         return Done()
 
     return router

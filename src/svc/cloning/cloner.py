@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from svc.audio import decode
-from svc.audio.containers import encode_flac
 from svc.audio.decode import Clip
+from svc.audio.flac import encode_flac
 from svc.auth.keys import Principal
 from svc.cloning import reference as references
 from svc.cloning.reference import Reference
@@ -22,6 +22,7 @@ from svc.errors import (
     BuiltInVoice,
     CloningBusy,
     ConsentRequired,
+    MixedVoice,
     NoReference,
     NotVoiceOwner,
     StorageUnavailable,
@@ -203,7 +204,7 @@ class VoiceCloner:
         """The cloned voice of that id, if the caller may change it. Names are not accepted: several may be the same."""
         voice = self._voices.find(voice_id, caller)
         if voice.custom is None:
-            raise BuiltInVoice(voice.name)
+            raise MixedVoice(voice_id) if voice.parts else BuiltInVoice(voice.name)
         if voice.voice_id != voice_id:
             raise VoiceNotFound(voice_id)
         if not voice.custom.may_be_changed_by(caller):
@@ -243,6 +244,7 @@ class VoiceCloner:
         parameters, preview = await self._trial.match_envelope(speaker.parameters, speaker.spectral_envelope, language)
         return {
             "parameters": parameters,
+            "blend": (),
             "report": await self._trial.run_in_thread(self._make_report, analyzed, preview),
             "reference": StoredReference.of(analyzed.flac) if analyzed.flac else None,
         }

@@ -16,6 +16,7 @@ import numpy as np
 from svc.audio import encoders
 from svc.audio.equalizer import Equalizer
 from svc.audio.formats import OutputFormat
+from svc.audio.time_stretch import stretch
 from svc.audio.watermark import embed_watermark
 from svc.engine.protocol import Chunk, Engine, Samples, Utterance
 from svc.errors import AudioTooLong
@@ -106,7 +107,7 @@ class Pipeline:
         return Frontend(self._phonemizer, request.voice.language, request.language, schedule, request.rules)
 
     def create_synthesizer(self, request: SynthesisRequest, start_seconds: float = 0.0) -> "Synthesizer":
-        watermarked = self._watermark and request.voice.custom is not None
+        watermarked = self._watermark and bool(request.voice.custom_parts)
         return Synthesizer(self._engine, request, watermarked, self._max_seconds, start_seconds)
 
     def create_encoder(self, output_format: OutputFormat) -> "AlignedEncoder":
@@ -129,6 +130,7 @@ class Synthesizer:
         self._engine = engine
         self._watermarked = watermarked
         self._delivery = settings.delivery(request.seed)
+        self._tempo = settings.tempo
         # These differ between languages, and are the same for all phrases of one.
         self._style_table = cache(partial(settings.style_table, voice))
         self._layer_offsets = cache(partial(settings.layer_offsets, voice))
@@ -152,7 +154,7 @@ class Synthesizer:
 
     def _synthesize(self, phrase: Phrase) -> Iterator[Chunk]:
         if phrase.words:
-            yield from self._engine.synthesize(
+            chunks = self._engine.synthesize(
                 Utterance(
                     phrase.phonemes,
                     self._style_table(phrase.language),
@@ -164,6 +166,7 @@ class Synthesizer:
                     self._vocoder_embedding,
                 )
             )
+            yield from stretch(chunks, self._tempo, self._engine.sample_rate)
         if phrase.pause:
             yield Chunk(_silence(phrase.pause, self._engine.sample_rate))
 

@@ -1,18 +1,21 @@
 """The voices that the service can speak with: built-in and cloned ones, found by id, key or name."""
 
-from collections.abc import Iterable, Iterator
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
 
+from svc.audio.equalizer import FLAT, SpectralEnvelope
 from svc.auth.keys import ANYONE, Principal
-from svc.engine.protocol import StyleTable
+from svc.engine.protocol import NO_LAYER_OFFSETS, NO_VOCODER_EMBEDDING, StyleTable
 from svc.errors import VoiceNotFound
 from svc.text.language import Language
 from svc.voices.built_in import KokoroVoice
 from svc.voices.custom_voice import CustomVoice
-from svc.voices.parameters import VoiceParameters
+from svc.voices.mixes import describe_mix, is_mix, parse_mix, write_mix
+from svc.voices.parameters import Vector, VoiceParameters
 
 FALLBACK_VOICE = "af_heart"
 
@@ -69,7 +72,9 @@ class Voice:
     parameters: VoiceParameters | None = None
     """The parameters of a cloned voice."""
     custom: CustomVoice | None = None
-    """The stored record of a cloned voice; None while it has not been stored."""
+    """The stored record of a custom voice; None while it has not been stored."""
+    parts: tuple[tuple["Voice", float], ...] = ()
+    """The voices that a mix consists of, and their shares, whose sum is 1."""
 
     @classmethod
     def of_built_in(cls, voice: KokoroVoice) -> Self:
@@ -84,6 +89,31 @@ class Voice:
             voice.style,
         )
 
+    @classmethod
+    def of_mix(cls, weighted: Sequence[tuple["Voice", float]]) -> Self:
+        """The weighted mean of voices. Its language is that of the voice with the largest share."""
+        total = sum(weight for _, weight in weighted)
+        parts = tuple((voice, weight / total) for voice, weight in weighted)
+        voice_id = write_mix([(voice.key, weight) for voice, weight in weighted])
+        accents, genders = {voice.accent for voice, _ in parts}, {voice.gender for voice, _ in parts}
+        return cls(
+            voice_id,
+            describe_mix([(voice.name, weight) for voice, weight in weighted]),
+            voice_id,
+            max(parts, key=lambda part: part[1])[0].language,
+            accents.pop() if len(accents) == 1 else "",
+            genders.pop() if len(genders) == 1 else "",
+            neutral=_mean((voice.neutral, share) for voice, share in parts),
+            parts=parts,
+        )
+
+    @property
+    def custom_parts(self) -> tuple[CustomVoice, ...]:
+        """The custom voices that are heard: itself, or those in a mix."""
+        if self.custom:
+            return (self.custom,)
+        return tuple(custom for part, _ in self.parts for custom in part.custom_parts)
+
     @property
     def style(self) -> StyleTable:
         return self.style_in(self.language)
@@ -92,15 +122,44 @@ class Voice:
         """The style table for a language. A built-in voice has one for all of them."""
         if self.table is not None:
             return self.table
-        assert self.parameters is not None
         # Half a megabyte, computed on each use: keeping it for every clone would cost more than making it.
+        if self.parts:
+            return _mean((voice.style_in(language), share) for voice, share in self.parts)
+        assert self.parameters is not None
         own = np.concatenate([self.parameters.timbre, self.parameters.melody_in(language)])
         style: StyleTable = self.neutral + own
         return style
 
     def pitch_scale_in(self, language: Language) -> float:
         """The factor by which the predicted pitch is multiplied."""
+        if self.parts:
+            return math.exp(sum(share * math.log(voice.pitch_scale_in(language)) for voice, share in self.parts))
         return self.parameters.pitch_scale_in(language) if self.parameters else 1.0
+
+    def layer_offsets_in(self, language: Language) -> Vector:
+        """[11, 128], added to the timbre in each layer."""
+        if self.parts:
+            return _mean((voice.layer_offsets_in(language), share) for voice, share in self.parts)
+        return self.parameters.layer_offsets_in(language) if self.parameters else NO_LAYER_OFFSETS
+
+    @property
+    def vocoder_embedding(self) -> Vector:
+        """[256]"""
+        if self.parts:
+            return _mean((voice.vocoder_embedding, share) for voice, share in self.parts)
+        return self.parameters.vocoder_embedding if self.parameters else NO_VOCODER_EMBEDDING
+
+    @property
+    def equalizer_gains(self) -> SpectralEnvelope:
+        """[20], in dB."""
+        if self.parts:
+            return _mean((voice.equalizer_gains, share) for voice, share in self.parts)
+        return self.parameters.equalizer_gains if self.parameters else FLAT
+
+
+def _mean(weighted: Iterable[tuple[Vector, float]]) -> Vector:
+    first, *others = (np.float32(share) * value for value, share in weighted)
+    return sum(others, start=first)
 
 
 class VoiceCatalogue:
@@ -150,21 +209,39 @@ class VoiceCatalogue:
         return [voice for voice in self if self._may_use(voice, caller)]
 
     def find(self, voice_id: str, caller: Principal = ANYONE) -> Voice:
-        """The voice with that id, key or name; unless strict, also the one for a well-known id or a legacy name.
+        """The voice with that id, key or name, or the mix; unless strict, also that of a well-known id or legacy name.
 
         If several voices have a name, a built-in one comes first, then the one that was created first. A voice that
         the caller may not use does not exist for them.
         """
+        if voice := self._find_one(voice_id, caller):
+            return voice
+        if is_mix(voice_id):
+            return self.mix(parse_mix(voice_id), caller)
+        raise VoiceNotFound(voice_id)
+
+    def _find_one(self, voice_id: str, caller: Principal) -> Voice | None:
         known = self._well_known_ids.get(voice_id, voice_id)
         voice = self._built_in.get(known) or self._custom.get(known) or self._by_name.get(known.lower())
         if voice is None:
             named = (each for each in self._custom.values() if each.name.lower() == known.lower())
             voice = next((each for each in named if self._may_use(each, caller)), None)
         if voice is None and (legacy := self.legacy_names.get(known.capitalize())):
-            return self.find(legacy)
-        if voice is None or not self._may_use(voice, caller):
-            raise VoiceNotFound(voice_id)
-        return voice
+            return self._find_one(legacy, caller)
+        return voice if voice and self._may_use(voice, caller) else None
+
+    def mix(self, weights: Iterable[tuple[str, float]], caller: Principal = ANYONE) -> Voice:
+        """The weighted mean of the voices with these ids, which must exist; of one voice, the voice itself.
+
+        Nothing is kept: a mix is made in about a millisecond.
+        """
+        parts: dict[Voice, float] = {}
+        for voice_id, weight in weights:
+            voice = self._find_one(voice_id, caller)
+            if voice is None:
+                raise VoiceNotFound(voice_id)
+            parts[voice] = parts.get(voice, 0.0) + weight
+        return next(iter(parts)) if len(parts) == 1 else Voice.of_mix(list(parts.items()))
 
     def resolve(self, voice_id: str, caller: Principal) -> Voice:
         """The voice that speaks for an id, known or not."""
@@ -190,11 +267,16 @@ class VoiceCatalogue:
 
     def build_custom(self, voice: CustomVoice) -> Voice:
         """A stored voice as one that can speak, without adding it to the catalogue."""
+        own, own_share = self.build(voice.parameters, voice.language), 1.0 - sum(share for _, share in voice.blend)
+        if voice.blend:
+            parts = [(self._by_name[key], share) for key, share in voice.blend]
+            own = Voice.of_mix([*parts, (own, own_share)] if own_share > 1e-6 else parts)
         return replace(
-            self.build(voice.parameters, voice.language),
+            own,
             voice_id=voice.voice_id,
             name=voice.name,
             key=voice.voice_id,
+            language=voice.language,
             accent=voice.labels.get("accent", ""),
             gender=voice.labels.get("gender", ""),
             custom=voice,

@@ -6,7 +6,7 @@ import logging
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from svc import atomic_files
-from svc.audio.equalizer import FLAT, SpectralEnvelope
+from svc.audio.equalizer import SpectralEnvelope
 from svc.auth.keys import ANYONE, Principal
-from svc.engine.protocol import NO_LAYER_OFFSETS, NO_VOCODER_EMBEDDING, Delivery, StyleTable
+from svc.engine.protocol import Delivery, StyleTable
 from svc.errors import StorageUnavailable
 from svc.tasks import Supervisor, describe_error
 from svc.text.language import Language
@@ -26,6 +26,13 @@ from svc.voices.parameters import STYLE, Vector
 log = logging.getLogger(__name__)
 
 SLOWEST, FASTEST = 0.5, 2.0
+"""The range of the slider."""
+SLOWEST_SPEECH, FASTEST_SPEECH = 0.25, 4.0
+"""The range that other interfaces may ask for."""
+
+# The engine's own range: beyond it words blur, and it does not get much faster. The rest is done by stretching the
+# audio: at twice the speed Whisper then mishears 2 % of the words instead of 18 %, at a quarter 4 % instead of 49 %.
+_ENGINE_SPEEDS = 0.5, 1.0
 _POLL_SECONDS = 2.0
 
 
@@ -50,14 +57,29 @@ class VoiceSettings:
             similarity_boost=_clamp_slider(self.similarity_boost),
             style=_clamp_slider(self.style),
             use_speaker_boost=self.use_speaker_boost,
-            speed=min(max(self.speed, SLOWEST), FASTEST),
+            speed=min(max(self.speed, SLOWEST_SPEECH), FASTEST_SPEECH),
         )
+
+    def clamp_sliders(self) -> "VoiceSettings":
+        """The same, with the speed within the range of its slider."""
+        return replace(self.clamp(), speed=min(max(self.speed, SLOWEST), FASTEST))
 
     def delivery(self, seed: int | None) -> Delivery:
         settings = self.clamp()
         liveliness: float = 2.0 ** (0.5 - settings.stability)
         exaggeration = 1.0 + 0.4 * settings.style
-        return Delivery(speed=settings.speed, pitch_range=liveliness * exaggeration, seed=seed)
+        return Delivery(speed=settings._engine_speed, pitch_range=liveliness * exaggeration, seed=seed)
+
+    @property
+    def tempo(self) -> float:
+        """By how much the engine's speech is to be sped up."""
+        settings = self.clamp()
+        return settings.speed / settings._engine_speed
+
+    @property
+    def _engine_speed(self) -> float:
+        slowest, fastest = _ENGINE_SPEEDS
+        return min(max(self.speed, slowest), fastest)
 
     # `similarity_boost` scales all that sets a voice apart from the mean voice: its timbre and, of a clone, its layer
     # offsets, vocoder embedding and equalizer gains. The melody is not a matter of similarity.
@@ -72,19 +94,13 @@ class VoiceSettings:
         return style
 
     def layer_offsets(self, voice: Voice, language: Language) -> Vector:
-        if voice.parameters is None:
-            return NO_LAYER_OFFSETS
-        return np.float32(self._strength()) * voice.parameters.layer_offsets_in(language)
+        return np.float32(self._strength()) * voice.layer_offsets_in(language)
 
     def vocoder_embedding(self, voice: Voice) -> Vector:
-        if voice.parameters is None:
-            return NO_VOCODER_EMBEDDING
-        return np.float32(self._strength()) * voice.parameters.vocoder_embedding
+        return np.float32(self._strength()) * voice.vocoder_embedding
 
     def equalizer_gains(self, voice: Voice) -> SpectralEnvelope:
-        if voice.parameters is None:
-            return FLAT
-        return np.float32(self._strength()) * voice.parameters.equalizer_gains
+        return np.float32(self._strength()) * voice.equalizer_gains
 
     def _strength(self) -> float:
         """The factor of what sets the voice apart from the mean voice."""
@@ -231,7 +247,7 @@ def _parse_settings(fields: Any) -> VoiceSettings:
     given = fields if isinstance(fields, dict) else {}
     defaults = asdict(VoiceSettings())
     known = {name: given[name] for name in defaults if name in given and _is_like(given[name], defaults[name])}
-    return VoiceSettings(**known).clamp()
+    return VoiceSettings(**known).clamp_sliders()
 
 
 def _is_like(value: Any, default: bool | float) -> bool:

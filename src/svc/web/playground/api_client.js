@@ -75,6 +75,13 @@ export class ApiClient {
     return new URL(`previews/${encodeURIComponent(voice.voice_id)}.mp3${search}`, this.base);
   }
 
+  /** Keeps a mix; each part has a voice and its share in percent. */
+  async mixVoices(name, parts) {
+    const weights = parts.map(({ voice, percent }) => ({ voice_id: voice.voice_id, weight: percent }));
+    const body = JSON.stringify({ name, parts: weights });
+    return this.#fetchJson("v1/voices/mix", { method: "POST", body, credential: this.#credentials.key });
+  }
+
   async removeVoice(voiceId) {
     const path = `voices/${encodeURIComponent(voiceId)}`;
     return this.#fetchJson(path, { method: "DELETE", credential: this.#credentials.key });
@@ -228,6 +235,8 @@ const ERROR_TITLES = {
   pronunciation_dictionary_version_limit_reached: "This dictionary has too many versions",
   no_reference: "This voice cannot be improved",
   built_in_voice: "This voice is built in",
+  mixed_voice: "This mix is not stored",
+  model_not_found: "The server does not know this model",
   consent_required: "Consent is missing",
   not_audio: "This file contains no audio",
   clip_damaged: "The recording is damaged",
