@@ -193,6 +193,7 @@ def create_app(
     connections = Connections(settings.max_sockets)
     voices = VoiceCatalogue(load_built_in_voices(), settings.default_voice, settings.strict_voices)
     voice_settings = VoiceSettingsStore(settings.data_dir)
+    pipeline.find_voice = voices.find_or_none
     custom_voices = create_custom_voices(settings, voices)
     custom_voices.load()
     voice_sync = create_voice_sync(settings, custom_voices)

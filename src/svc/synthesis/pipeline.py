@@ -2,26 +2,27 @@
 
 Frontend        text → phrases of phonemes
 Engine          phonemes → samples with phoneme times
-Synthesizer     equalizes, watermarks, adds pauses, and says which words each chunk holds
+Speaker         what a voice, its settings and the markup ask of the engine; the equalizer and the volume
+Synthesizer     watermarks, adds pauses, and says which words each chunk holds
 AlignedEncoder  samples → bytes of the output format, with the times of the caller's characters
 """
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
-from functools import cache, partial
 
 import numpy as np
 
 from svc.audio import encoders
-from svc.audio.equalizer import Equalizer
 from svc.audio.formats import OutputFormat
 from svc.audio.watermark import embed_watermark
-from svc.engine.protocol import Chunk, Engine, Samples, Utterance
+from svc.engine.protocol import Chunk, Engine, Samples
 from svc.errors import AudioTooLong
-from svc.synthesis.alignment import AlignedWords, Aligner, align
+from svc.synthesis.alignment import AlignedWords, Aligner, Alignment, align
 from svc.synthesis.request import AudioPart, Clip, Parts, SpeechChunk, SynthesisRequest
+from svc.synthesis.speaker import FindVoice, Speaker
 from svc.text import markup
+from svc.text.elements import LONGEST_BREAK_SECONDS
 from svc.text.frontend import Frontend
 from svc.text.g2p import Phonemizer
 from svc.text.language import Language
@@ -43,6 +44,8 @@ class Pipeline:
         self._phonemizer = phonemizer
         self._watermark = watermark
         self.sample_rate = engine.sample_rate
+        self.find_voice: FindVoice = lambda name: None
+        """Finds the voices that markup names; the application sets it once the catalogue is there."""
 
     @property
     def engine_name(self) -> str:
@@ -75,7 +78,7 @@ class Pipeline:
 
     def render(self, request: SynthesisRequest, output_format: OutputFormat, clip: Clip) -> Parts:
         """Joins the stream into one file; the parts only tell how many seconds were added to the clip."""
-        with closing(self.create_encoder(output_format)) as encoder:
+        with closing(self.create_encoder(output_format, whole=True)) as encoder:
             encoder.add_text(request.text)
             for chunk in self.synthesize(request):
                 part = encoder.encode(chunk)
@@ -86,38 +89,44 @@ class Pipeline:
 
     def require_allowed_length(self, text: str) -> None:
         """Raises `AudioTooLong` for a text whose breaks alone are longer than the audio of a request may be."""
-        if text.count("<") * markup.LONGEST_BREAK_SECONDS > self._max_seconds:  # only then it is worth to parse it
+        tags = text.count("<") + text.count("[")
+        if tags * LONGEST_BREAK_SECONDS > self._max_seconds:  # only then it is worth to parse it
             seconds = sum(each.seconds for each in markup.parse(text).breaks)
             if seconds > self._max_seconds:
                 raise AudioTooLong(seconds, self._max_seconds)
 
     def create_frontend(self, request: SynthesisRequest, schedule: Sequence[int] = ()) -> Frontend:
-        return Frontend(self._phonemizer, request.voice.language, request.language, schedule)
+        def find_language(name: str) -> Language | None:
+            voice = self.find_voice(name)
+            return voice.language if voice else None
+
+        return Frontend(self._phonemizer, request.voice.language, request.language, schedule, find_language)
 
     def create_synthesizer(self, request: SynthesisRequest) -> "Synthesizer":
-        watermarked = self._watermark and request.voice.custom is not None
-        return Synthesizer(self._engine, request, watermarked, self._max_seconds)
+        return Synthesizer(self._engine, request, self.find_voice, self._watermark, self._max_seconds)
 
-    def create_encoder(self, output_format: OutputFormat) -> "AlignedEncoder":
-        return AlignedEncoder(output_format, self.sample_rate)
+    def create_encoder(self, output_format: OutputFormat, *, whole: bool = False) -> "AlignedEncoder":
+        return AlignedEncoder(output_format, self.sample_rate, whole=whole)
 
 
 class Synthesizer:
-    """Speaks phrases with one voice and its settings, and counts the seconds."""
+    """Speaks phrases as their manner asks for, and counts the seconds."""
 
-    def __init__(self, engine: Engine, request: SynthesisRequest, watermarked: bool, max_seconds: float) -> None:
-        voice, settings = request.voice, request.settings
+    def __init__(
+        self,
+        engine: Engine,
+        request: SynthesisRequest,
+        find_voice: FindVoice,
+        watermark: bool,
+        max_seconds: float,
+    ) -> None:
+        """With `watermark`, the speech of custom voices carries one."""
         self._max_seconds = max_seconds
         self._engine = engine
-        self._watermarked = watermarked
-        self._delivery = settings.delivery(request.seed)
-        # These differ between languages, and are the same for all phrases of one.
-        self._style_table = cache(partial(settings.style_table, voice))
-        self._layer_offsets = cache(partial(settings.layer_offsets, voice))
-        self._pitch_scale = voice.pitch_scale_in
-        self._vocoder_embedding = settings.vocoder_embedding(voice)
-        gains = settings.equalizer_gains(voice)
-        self._equalizer = Equalizer(gains, engine.sample_rate) if gains.any() else None
+        self._find_voice = find_voice
+        self._watermark = watermark
+        self._request = request
+        self._speakers: dict[str, Speaker] = {}
         self.seconds = 0.0
 
     def synthesize(self, phrases: Iterable[Phrase]) -> Iterator[SpeechChunk]:
@@ -125,45 +134,46 @@ class Synthesizer:
         first = self.seconds
         for phrase in phrases:
             start = self.seconds
-            for chunk in self._synthesize(phrase):
-                samples = self._post_process(chunk.samples)
+            speaker = self._find_speaker(phrase.manner.voice)
+            for chunk in self._synthesize(phrase, speaker):
+                samples = speaker.post_process(chunk.samples, phrase.manner.prosody)
+                if self._watermark and speaker.voice.custom is not None:
+                    samples = embed_watermark(samples, round(self.seconds * self._engine.sample_rate))
                 self.seconds += len(samples) / self._engine.sample_rate
                 if self.seconds - first > self._max_seconds:
                     raise AudioTooLong(None, self._max_seconds)
                 yield SpeechChunk(samples, align(phrase, chunk.timings, start), self.seconds)
 
-    def _synthesize(self, phrase: Phrase) -> Iterator[Chunk]:
+    def _synthesize(self, phrase: Phrase, speaker: "Speaker") -> Iterator[Chunk]:
         if phrase.words:
-            yield from self._engine.synthesize(
-                Utterance(
-                    phrase.phonemes,
-                    self._style_table(phrase.language),
-                    self._delivery,
-                    phrase.before,
-                    phrase.after,
-                    self._layer_offsets(phrase.language),
-                    self._pitch_scale(phrase.language),
-                    self._vocoder_embedding,
-                )
-            )
+            yield from self._engine.synthesize(speaker.make_utterance(phrase))
         if phrase.pause:
             yield Chunk(_silence(phrase.pause, self._engine.sample_rate))
 
-    def _post_process(self, samples: Samples) -> Samples:
-        if self._equalizer:
-            samples = self._equalizer(samples)
-        if self._watermarked:
-            samples = embed_watermark(samples, round(self.seconds * self._engine.sample_rate))
-        return samples
+    def _find_speaker(self, name: str) -> "Speaker":
+        """The speaker of the request, or another one that markup names and that exists."""
+        if name not in self._speakers:
+            voice = (self._find_voice(name) if name else None) or self._request.voice
+            self._speakers[name] = Speaker(voice, self._request, self._engine.sample_rate)
+        return self._speakers[name]
 
 
 class AlignedEncoder:
-    """Encodes speech to an output format, with the times of the caller's characters."""
+    """Encodes speech to an output format, with the times of the caller's characters.
 
-    def __init__(self, output_format: OutputFormat, sample_rate: int) -> None:
+    A character goes with the audio in which it begins to be heard: resampling and codecs hold back some tens of
+    milliseconds, and no time lies beyond the audio that was given out. For a `whole` clip that does not matter.
+    """
+
+    def __init__(self, output_format: OutputFormat, sample_rate: int, *, whole: bool = False) -> None:
         self._encoder = encoders.create(output_format, sample_rate)
+        self._bit_rate = None if whole else output_format.constant_bit_rate
         self._aligner = Aligner()
         self._end_seconds = 0.0
+        self._bytes = 0
+        self._encoded_seconds = 0.0
+        self._original = Alignment()  # characters whose audio is still in the encoder
+        self._normalized = Alignment()
 
     def add_text(self, text: str) -> None:
         """Adds to the caller's text, whose characters the following chunks are aligned with."""
@@ -171,16 +181,30 @@ class AlignedEncoder:
 
     def encode(self, chunk: SpeechChunk) -> AudioPart:
         seconds, self._end_seconds = chunk.end_seconds - self._end_seconds, chunk.end_seconds
-        return AudioPart(
-            self._encoder.encode(chunk.samples),
-            self._aligner.align_original(chunk.aligned, chunk.end_seconds),
-            self._aligner.align_normalized(chunk.aligned, chunk.end_seconds),
-            seconds,
-        )
+        audio = self._encoder.encode(chunk.samples)
+        self._original.extend(self._aligner.align_original(chunk.aligned, chunk.end_seconds))
+        self._normalized.extend(self._aligner.align_normalized(chunk.aligned, chunk.end_seconds))
+        start, self._encoded_seconds = self._encoded_seconds, self._measure(audio)
+        if self._encoded_seconds < chunk.end_seconds:
+            original, self._original = self._original.split(self._encoded_seconds)
+            normalized, self._normalized = self._normalized.split(self._encoded_seconds)
+        else:
+            original, self._original = self._original, Alignment()
+            normalized, self._normalized = self._normalized, Alignment()
+        return AudioPart(audio, original, normalized, seconds, start, self._encoded_seconds)
 
     def flush(self) -> AudioPart:
         """What the encoder still held back, and the characters after the last word."""
-        return AudioPart(self._encoder.flush(), self._aligner.align_rest(self._end_seconds))
+        self._original.extend(self._aligner.align_rest(self._end_seconds))
+        audio, start = self._encoder.flush(), self._encoded_seconds
+        return AudioPart(audio, self._original, self._normalized, 0.0, start, self._end_seconds)
+
+    def _measure(self, audio: bytes) -> float:
+        """The seconds of all audio up to here."""
+        self._bytes += len(audio)
+        if self._bit_rate is None:
+            return self._end_seconds
+        return min(8 * self._bytes / self._bit_rate, self._end_seconds)
 
     def finish(self, clip: Clip) -> None:
         """Completes a clip, also with the lengths that only a whole file can state at its beginning."""

@@ -1,7 +1,7 @@
 """What goes into synthesis, and what comes out of it."""
 
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from svc.engine.protocol import Samples
 from svc.synthesis.alignment import AlignedWords, Alignment
@@ -46,6 +46,11 @@ class AudioPart:
     alignment: Alignment = field(default_factory=Alignment)
     normalized: Alignment = field(default_factory=Alignment)
     seconds: float = 0.0
+    """How much speech went into the encoder, which may hold back some."""
+    start: float = 0.0
+    """Where this audio begins, in seconds from the start of the speech."""
+    end: float = 0.0
+    """Where it ends."""
 
     @classmethod
     def join(cls, parts: Sequence["AudioPart"]) -> "AudioPart":
@@ -54,13 +59,21 @@ class AudioPart:
             Alignment.join(part.alignment for part in parts),
             Alignment.join(part.normalized for part in parts),
             sum(part.seconds for part in parts),
+            next((part.start for part in parts if part.end), 0.0),
+            max((part.end for part in parts), default=0.0),
         )
 
     def split(self, max_bytes: int) -> Iterator["AudioPart"]:
-        """The same in pieces of at most `max_bytes` of audio; the first one carries all characters."""
-        yield replace(self, audio=self.audio[:max_bytes])
-        for start in range(max_bytes, len(self.audio), max_bytes):
-            yield AudioPart(self.audio[start : start + max_bytes])
+        """The same in pieces of at most `max_bytes` of audio, each with the characters that are heard in it."""
+        alignment, normalized, start = self.alignment, self.normalized, self.start
+        for first in range(0, len(self.audio) - max_bytes, max_bytes):
+            end = self.start + (self.end - self.start) * (first + max_bytes) / len(self.audio)
+            original, alignment = alignment.split(end)
+            read, normalized = normalized.split(end)
+            yield AudioPart(self.audio[first : first + max_bytes], original, read, end - start, start, end)
+            start = end
+        rest = (len(self.audio) - 1) // max_bytes * max_bytes if self.audio else 0
+        yield AudioPart(self.audio[rest:], alignment, normalized, self.end - start, start, self.end)
 
 
 Parts = Generator[AudioPart]

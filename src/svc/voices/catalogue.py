@@ -129,6 +129,13 @@ class VoiceCatalogue:
             raise VoiceNotFound(voice_id)
         return voice
 
+    def find_or_none(self, voice_id: str) -> Voice | None:
+        """The same; None for an unknown one."""
+        try:
+            return self.find(voice_id)
+        except VoiceNotFound:
+            return None
+
     def resolve(self, voice_id: str) -> Voice:
         """The voice that speaks for an id, known or not."""
         try:

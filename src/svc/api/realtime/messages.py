@@ -94,10 +94,8 @@ class ServerMessages:
     """Whether times count from the start of the text; otherwise from the start of each message."""
 
     def audio(self, part: AudioPart) -> Iterator[str]:
-        start = (
-            0.0 if self.sync_alignment else min([*part.alignment.starts[:1], *part.normalized.starts[:1]], default=0)
-        )
         for piece in part.split(_MAX_AUDIO_BYTES):
+            start = 0.0 if self.sync_alignment else piece.start
             yield self._message(
                 audio=base64.b64encode(piece.audio).decode(),
                 isFinal=None,
@@ -133,4 +131,5 @@ def _alignment_to_json(alignment: Alignment, start: float) -> dict[str, Any] | N
 
 
 def _to_milliseconds(seconds: float) -> int:
-    return max(0, round(seconds * 1000))
+    """Rounded down, so that no character ends after the audio."""
+    return max(0, int(seconds * 1000 + 1e-6))
