@@ -31,6 +31,9 @@ from svc.text.phrases import Phrase
 # A text without a single word, such as "🙂", still gets audio that a player accepts.
 _EMPTY_SECONDS = 0.3
 
+_FADE_SAMPLES = 96  # 4 ms
+_FADE_IN = np.linspace(0, 1, _FADE_SAMPLES, dtype=np.float32)
+
 
 class Pipeline:
     """Text in, audio out. Each step of an iterator is one bounded piece of work in the caller's thread."""
@@ -136,7 +139,7 @@ class Synthesizer:
             start = self.seconds
             speaker = self._find_speaker(phrase.manner.voice)
             for chunk in self._synthesize(phrase, speaker):
-                samples = speaker.post_process(chunk.samples, phrase.manner.prosody)
+                samples = speaker.post_process(_fade(chunk, phrase), phrase.manner.prosody)
                 if self._watermark and speaker.voice.custom is not None:
                     samples = embed_watermark(samples, round(self.seconds * self._engine.sample_rate))
                 self.seconds += len(samples) / self._engine.sample_rate
@@ -214,6 +217,16 @@ class AlignedEncoder:
     def close(self) -> None:
         """Frees the encoder at once, also when the stream was abandoned half-way."""
         self._encoder.close()
+
+
+def _fade(chunk: Chunk, phrase: Phrase) -> Samples:
+    """The samples of a chunk, faded where the phrase was cut out of running speech: a step would click."""
+    samples, timings = chunk.samples, chunk.timings
+    if phrase.before and timings and timings[0].phoneme == 0:
+        samples = np.concatenate([samples[:_FADE_SAMPLES] * _FADE_IN[: len(samples)], samples[_FADE_SAMPLES:]])
+    if phrase.after and timings and timings[-1].phoneme == len(phrase.phonemes) - 1:
+        samples = np.concatenate([samples[:-_FADE_SAMPLES], samples[-_FADE_SAMPLES:] * _FADE_IN[: len(samples)][::-1]])
+    return samples
 
 
 def _silence(seconds: float, sample_rate: int) -> Samples:

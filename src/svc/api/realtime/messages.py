@@ -95,7 +95,7 @@ class ServerMessages:
 
     def audio(self, part: AudioPart) -> Iterator[str]:
         for piece in part.split(_MAX_AUDIO_BYTES):
-            start = 0.0 if self.sync_alignment else piece.start
+            start = None if self.sync_alignment else piece.start
             yield self._message(
                 audio=base64.b64encode(piece.audio).decode(),
                 isFinal=None,
@@ -118,11 +118,14 @@ class ServerMessages:
         return json.dumps(fields)
 
 
-def _alignment_to_json(alignment: Alignment, start: float) -> dict[str, Any] | None:
+def _alignment_to_json(alignment: Alignment, start: float | None) -> dict[str, Any] | None:
+    """With a `start`, times count from there, and the first character begins with the message."""
     if not alignment.characters:
         return None
-    starts = [_to_milliseconds(time - start) for time in alignment.starts]
-    ends = [_to_milliseconds(time - start) for time in alignment.ends]
+    starts = [_to_milliseconds(time - (start or 0.0)) for time in alignment.starts]
+    ends = [_to_milliseconds(time - (start or 0.0)) for time in alignment.ends]
+    if start is not None:
+        starts[0] = 0
     return {
         "chars": alignment.characters,
         "charStartTimesMs": starts,

@@ -15,7 +15,7 @@ from svc.text.normalise.english.numbers import MOST_DIGITS, Numbers
 from svc.text.normalise.grammar import Grammar, parse_roman
 from svc.text.normalise.urls import SignNames
 
-_NUMBER = re.compile(r"(?P<sign>[+-−]?)(?P<whole>\d[\d.,'’ \u00a0\u202f]*)")
+_NUMBER = re.compile(r"(?P<sign>[+−-]?)(?P<whole>\d[\d.,'’ \u00a0\u202f]*)")
 _TIME = re.compile(
     r"(?P<hour>\d{1,2})(?:[:.h](?P<minute>\d{2})|(?<=\d\d)(?P<joined>\d{2}))?(?:[:.](?P<second>\d{2}))?"
     r"\s*(?P<am_pm>[ap]\.?m\.?)?",
@@ -27,8 +27,9 @@ _FIELD_LENGTHS = {"y": 4, "m": 2, "d": 2}
 
 def say_as(text: str, kind: str, layout: str, language: Language) -> str | None:
     """The spoken form of a text of this kind; None if it has none of its own. `layout` is the element's `format`."""
+    text = text.strip()
     say = _KINDS.get(kind)
-    return say(text.strip(), layout, language) if say else None
+    return say(text, layout, language) if say and text else None
 
 
 def _say_characters(text: str, _: str, language: Language) -> str | None:
@@ -76,7 +77,7 @@ def _split_telephone(digits: str) -> list[str]:
 
 def _say_cardinal(text: str, _: str, language: Language) -> str | None:
     grammar = get_grammar(language)
-    if (roman := parse_roman(text)) and text:
+    if roman := parse_roman(text):
         return _cardinal(roman, language)
     number = _NUMBER.fullmatch(text)
     if number is None:
@@ -97,7 +98,7 @@ def _say_cardinal(text: str, _: str, language: Language) -> str | None:
 
 def _say_ordinal(text: str, _: str, language: Language) -> str | None:
     grammar = get_grammar(language)
-    value = parse_roman(text) if text else 0
+    value = parse_roman(text)
     found = _ORDINAL.fullmatch(text)
     if found:
         value = int(re.sub(r"\D", "", found["number"]))
