@@ -33,6 +33,7 @@ def test_audio_tags_are_not_read(tag: str, frame: str) -> None:
         "[laughs](https://example.com)", "![sighs](image.png)", "- [x] done\n- [ ] open", "It ends. [emphasis added]",
         "True. [citation needed]", "He [allegedly] stole it.", "[his voice] broke", "[...]", "[…]", "[*]",
         "[NASA] said", "[The crowd] left.", "[optional] field", "Yes. [they] went.", "dict[key]", "[]", "[ ]",
+        "The [upset] was big news.", "She was [upset] about it.", "a [serious] matter",
         "[this is a rather long remark in brackets]", "[laughs", "laughs]", "[laughs\n]", "[" + "laughs " * 20 + "]",
     ],
 )  # fmt: skip

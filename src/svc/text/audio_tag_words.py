@@ -56,6 +56,11 @@ FUNCTION_WORDS = DETERMINERS | _words(
     "he she it they we you i who which what when where why how and or but if of in on at to for from with by as is "
     "are was were be been has have had not yes than then there here more less all some any other such"
 )
+# After these, a word in brackets completes the sentence: "She was [upset] about it."
+DEMANDING = DETERMINERS | _words(
+    "am are be been being is was were feel feels felt seem seems seemed look looks looked get gets got very so too "
+    "more most less quite rather of in on at to for from with by about and or as than"
+)
 # What editors and web pages put into brackets.
 EDITORIAL = _words(
     "sic citation cite needed emphasis added mine original omitted ellipsis redacted deleted removed edited edit ed "
@@ -111,4 +116,5 @@ OTHER_LANGUAGES: dict[str, str] = {
 }
 
 SOUNDS = frozenset({"clears", "clearing"}).union(*(_inflect(verb) for verb in _SOUNDS))
-KNOWN = STATES.union(SOUNDS, *(_inflect(verb) for verb in _DELIVERIES))
+ACTS = SOUNDS.union(*(_inflect(verb) for verb in _DELIVERIES))
+KNOWN = STATES | ACTS

@@ -11,13 +11,16 @@ holds:
 5. it stands before a sentence, is written in lower case, and begins with no function word and holds none that editors
    and web pages put into brackets ("door creaks", but not "emphasis added").
 
-A bracket before "(" is a Markdown link.
+After an article, a form of "to be", a preposition or the like, only sounds and verbs of speaking are tags: the bracket
+in "She was [upset] about it." completes the sentence. A bracket before "(" is a Markdown link.
 """
 
 import re
 from dataclasses import dataclass
 
 from svc.text.audio_tag_words import (
+    ACTS,
+    DEMANDING,
     DETERMINERS,
     EDITORIAL,
     FUNCTION_WORDS,
@@ -89,7 +92,7 @@ def find_unfinished(text: str) -> int:
     return start if start >= 0 and _UNFINISHED.match(text, start) else len(text)
 
 
-def interpret(content: str, *, begins_sentence: bool) -> AudioTag | None:
+def interpret(content: str, word_before: str = "", *, begins_sentence: bool = False) -> AudioTag | None:
     """What the text in a bracket asks for; None if it is no audio tag."""
     content = content.strip()
     lower = content.lower().replace("’", "'")
@@ -98,11 +101,13 @@ def interpret(content: str, *, begins_sentence: bool) -> AudioTag | None:
         return AudioTag(_parse_pause(timed))
     if lower in OTHER_LANGUAGES:
         known = OTHER_LANGUAGES[lower]
-        return interpret(known, begins_sentence=False) if known else AudioTag()
+        return interpret(known) if known else AudioTag()
     if not _WORDS.fullmatch(lower):
         return None
     words = lower.replace(",", "").split(" ")
     if len(words) > MOST_WORDS + 2 * (words[0] in ("in", "with", "speaking")):
+        return None
+    if word_before.lower() in DEMANDING and ACTS.isdisjoint((words[0], words[-1])):
         return None
     if not (_is_known(words) or (begins_sentence and content == lower and _is_direction(words))):
         return None

@@ -22,6 +22,8 @@ _MARKUP = re.compile(r"[<\[]")
 # Elements whose text is read differently: it must arrive together with both tags.
 _REPLACING = re.compile(r"<(?P<name>phoneme|say-as|sub)\b", re.IGNORECASE)
 _SENTENCE_ENDS = frozenset(".!?…。！？।॥")
+_LONGEST_WORD = 12  # before a bracket, of those that matter
+_LAST_WORD = re.compile(r"(?<![^\W_])([A-Za-z]+)\s*\Z")
 _LINES = re.compile(r"\n|[^\s]+")
 
 
@@ -57,6 +59,7 @@ class MarkupParser:
 
     def __init__(self) -> None:
         self._last = ""  # two characters of plain text
+        self._recent = ""  # enough of them for a word
         self._last_mark = ""  # the last of them that is no space
         # Elements that are open, and how the text around them is spoken.
         self._open: list[tuple[str, Manner]] = []
@@ -122,7 +125,8 @@ class MarkupParser:
             return start
         follower = self._source[bracket.end() : bracket.end() + 1]
         begins_sentence = (not self._last_mark or self._last_mark in _SENTENCE_ENDS) and follower not in ("[", ":")
-        tag = audio_tags.interpret(bracket[1], begins_sentence=begins_sentence)
+        word = _LAST_WORD.search(self._recent)
+        tag = audio_tags.interpret(bracket[1], word[1] if word else "", begins_sentence=begins_sentence)
         if tag is None:
             return start
         if self._last[-1:].isalnum() and follower.isalnum():
@@ -232,6 +236,7 @@ class MarkupParser:
         self._plain.extend(kept)
         self._parsed.origins.extend(range(start, end))
         self._last = (self._last + kept[-2:])[-2:]
+        self._recent = (self._recent + kept[-_LONGEST_WORD:])[-_LONGEST_WORD:]
         self._last_mark = kept.rstrip()[-1:] or self._last_mark
 
     def _insert_space(self, space: str, position: int) -> None:
