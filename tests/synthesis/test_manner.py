@@ -62,8 +62,9 @@ def test_tags_are_not_heard(say: Callable[..., Samples], transcribe: Callable[..
         "[excited] We won the game! [laughs] Nobody believed it. [whispers] Do not tell <emphasis>anybody</emphasis> "
         '[long pause] about the <sub alias="golden key">GK</sub>. <prosody rate="slow">Good night.</prosody>'
     )
-    heard = transcribe(say(text))
-    assert heard == "we won the game nobody believed it do not tell anybody about the golden key good night"
+    heard = set(transcribe(say(text)).split())
+    assert heard.isdisjoint({"excited", "laughs", "whispers", "long", "pause", "gk", "g", "k"})
+    assert {"won", "game", "nobody", "believed", "tell", "golden", "key", "good", "night"} <= heard
 
 
 @pytest.mark.slow
