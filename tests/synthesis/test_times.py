@@ -164,7 +164,7 @@ def test_the_engine_keeps_the_times(pipeline: Pipeline) -> None:
     for case in EXPANSIONS:
         _assert_covers(pipeline, VOICE, *case)
     rng = random.Random(4)
-    for text in _make_texts(5, seed=4):
+    for text in _make_texts(3, seed=4):
         _assert_clip(pipeline, VOICE, text)
         _assert_stream(pipeline, VOICE, text, "pcm_16000")
         _assert_frames(pipeline, VOICE, _cut(text, rng), "pcm_24000")
