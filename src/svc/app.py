@@ -225,6 +225,7 @@ def create_app(
     connections = Connections(settings.max_sockets)
     voices = create_catalogue(settings)
     voice_settings = VoiceSettingsStore(settings.data_dir)
+    pipeline.find_voice = voices.find_common
     custom_voices = create_custom_voices(settings, voices)
     custom_voices.load()
     voice_sync = create_voice_sync(settings, custom_voices)

@@ -11,6 +11,7 @@ from svc.text.frontend import Frontend
 from svc.text.g2p import Phonemizer
 from svc.text.language import Language
 from svc.text.phrases import Phrase
+from svc.text.parsed_text import Substitution
 from svc.text.pronunciation_rules import Alphabet, PronunciationRule, RuleMatcher, apply_rules
 
 
@@ -24,9 +25,9 @@ def phoneme(word: str, phonemes: str, alphabet: Alphabet = Alphabet.IPA, *, word
 
 def read(text: str, *rules: PronunciationRule) -> str:
     """The text with its aliases."""
-    _, aliases = apply_rules([RuleMatcher(rules)], text, [])
-    for each in reversed(aliases):
-        text = text[: each.start] + each.text + text[each.end :]
+    for each in reversed(apply_rules([RuleMatcher(rules)], text, [])):
+        if isinstance(each, Substitution):
+            text = text[: each.start] + each.alias + text[each.end :]
     return text
 
 
@@ -68,8 +69,7 @@ def test_one_dictionary_after_the_other() -> None:
         RuleMatcher([alias("b", "1")]),
         RuleMatcher([alias("a b", "2"), alias("a", "3"), alias("1", "never")]),
     )
-    _, aliases = apply_rules([first, second], "a b", [])
-    assert [(each.start, each.text) for each in aliases] == [(0, "3"), (2, "1")]
+    assert apply_rules([first, second], "a b", []) == [Substitution(0, 1, "3"), Substitution(2, 3, "1")]
 
 
 @pytest.mark.parametrize(

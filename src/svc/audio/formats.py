@@ -47,6 +47,15 @@ class OutputFormat:
         """The media type; clients check that it begins with `audio/`."""
         return CONTENT_TYPES[self.codec]
 
+    @property
+    def constant_bit_rate(self) -> int | None:
+        """The bits of each second of audio, if they are always as many: then the bytes so far tell the time."""
+        if self.codec in (Codec.PCM, Codec.WAV):
+            return 16 * self.sample_rate
+        if self.codec in (Codec.ULAW, Codec.ALAW):
+            return 8 * self.sample_rate
+        return self.bit_rate if self.codec is Codec.MP3 else None
+
 
 OUTPUT_FORMATS: dict[str, OutputFormat] = {
     output_format.name: output_format

@@ -120,8 +120,11 @@ class AudioPart:
     alignment: Alignment = field(default_factory=Alignment)
     normalized: Alignment = field(default_factory=Alignment)
     seconds: float = 0.0
-    start_seconds: float = 0.0
-    """Where it begins, from the start of the audio."""
+    """How much speech went into the encoder, which may hold back some."""
+    start: float = 0.0
+    """Where this audio begins, in seconds from the start of the speech."""
+    end: float = 0.0
+    """Where it ends."""
     segments: tuple[VoiceSegment, ...] = ()
 
     @classmethod
@@ -131,15 +134,22 @@ class AudioPart:
             Alignment.join(part.alignment for part in parts),
             Alignment.join(part.normalized for part in parts),
             sum(part.seconds for part in parts),
-            parts[0].start_seconds if parts else 0.0,
+            next((part.start for part in parts if part.end), 0.0),
+            max((part.end for part in parts), default=0.0),
             tuple(VoiceSegment.join(segment for part in parts for segment in part.segments)),
         )
 
     def split(self, max_bytes: int) -> Iterator["AudioPart"]:
-        """The same in pieces of at most `max_bytes` of audio; the first one carries all characters."""
-        yield replace(self, audio=self.audio[:max_bytes])
-        for start in range(max_bytes, len(self.audio), max_bytes):
-            yield AudioPart(self.audio[start : start + max_bytes])
+        """The same in pieces of at most `max_bytes` of audio, each with the characters that are heard in it."""
+        alignment, normalized, start = self.alignment, self.normalized, self.start
+        for first in range(0, len(self.audio) - max_bytes, max_bytes):
+            end = self.start + (self.end - self.start) * (first + max_bytes) / len(self.audio)
+            original, alignment = alignment.split(end)
+            read, normalized = normalized.split(end)
+            yield AudioPart(self.audio[first : first + max_bytes], original, read, end - start, start, end)
+            start = end
+        rest = (len(self.audio) - 1) // max_bytes * max_bytes if self.audio else 0
+        yield AudioPart(self.audio[rest:], alignment, normalized, self.end - start, start, self.end)
 
 
 Parts = Generator[AudioPart]

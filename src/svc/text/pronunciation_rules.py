@@ -14,7 +14,7 @@ from unicodedata import category, normalize
 
 from svc.text.g2p.ipa import arpabet_to_ipa
 from svc.text.language import Script, find_script
-from svc.text.markup import Pronunciation
+from svc.text.parsed_text import Pronunciation, Replacement, Substitution
 
 # Of the string of a rule. A search looks at no more characters than this from any position.
 LONGEST_STRING = 100
@@ -45,15 +45,6 @@ class PronunciationRule:
     @property
     def ipa(self) -> str:
         return arpabet_to_ipa(self.replacement) if self.alphabet is Alphabet.ARPABET else self.replacement
-
-
-@dataclass(frozen=True, slots=True)
-class Alias:
-    """The characters `start:end` are read as `text`."""
-
-    start: int
-    end: int
-    text: str
 
 
 class Rules(Protocol):
@@ -149,16 +140,13 @@ class RuleMatcher:
         return self._lengths.get(lower[start], []) if start + 1 < len(lower) else []
 
 
-def apply_rules(
-    dictionaries: Sequence[Rules], text: str, pronunciations: Sequence[Pronunciation]
-) -> tuple[list[Pronunciation], list[Alias]]:
-    """The pronunciations and aliases of a text; what the caller's markup pronounces stays as it is.
+def apply_rules(dictionaries: Sequence[Rules], text: str, replacements: Sequence[Replacement]) -> list[Replacement]:
+    """What is read instead of parts of a text, in its order; what the caller's markup replaces stays as it is.
 
     What one dictionary has replaced, the next ones leave alone.
     """
-    taken = [(each.start, each.end) for each in pronunciations]
-    found = list(pronunciations)
-    aliases: list[Alias] = []
+    taken = [(each.start, each.end) for each in replacements]
+    found = list(replacements)
     for rules in dictionaries:
         matches = rules.find(text, taken)
         taken += [(match.start, match.end) for match in matches]
@@ -166,8 +154,8 @@ def apply_rules(
             if match.rule.alphabet:
                 found.append(Pronunciation(match.start, match.end, match.rule.ipa))
             else:
-                aliases.append(Alias(match.start, match.end, _pad(match, text)))
-    return sorted(found, key=lambda each: each.start), sorted(aliases, key=lambda each: each.start)
+                found.append(Substitution(match.start, match.end, _pad(match, text)))
+    return sorted(found, key=lambda each: each.start)
 
 
 def is_boundary(text: str, position: int) -> bool:

@@ -19,6 +19,8 @@ from svc.voices.parameters import Vector, VoiceParameters
 
 FALLBACK_VOICE = "af_heart"
 
+_NOBODY = Principal("", frozenset())  # owns no voice
+
 # Voice ids that clients of the imitated API have built in, and the voices that answer to them here.
 _WELL_KNOWN_IDS = {
     "EXAVITQu4vr4xnSDxMaL": "af_sarah",
@@ -242,6 +244,13 @@ class VoiceCatalogue:
                 raise VoiceNotFound(voice_id)
             parts[voice] = parts.get(voice, 0.0) + weight
         return next(iter(parts)) if len(parts) == 1 else Voice.of_mix(list(parts.items()))
+
+    def find_common(self, voice_id: str) -> Voice | None:
+        """The voice with that id, key or name that every caller may use; None if there is none."""
+        try:
+            return self.find(voice_id, _NOBODY)
+        except VoiceNotFound:
+            return None
 
     def resolve(self, voice_id: str, caller: Principal) -> Voice:
         """The voice that speaks for an id, known or not."""

@@ -40,10 +40,8 @@ class SpeechMessages(ServerMessages):
     """With `sync_alignment`, times count from the start of the text; otherwise from the start of each message."""
 
     def audio(self, part: AudioPart) -> Iterator[str]:
-        start = (
-            0.0 if self.sync_alignment else min([*part.alignment.starts[:1], *part.normalized.starts[:1]], default=0)
-        )
         for piece in part.split(_MAX_AUDIO_BYTES):
+            start = None if self.sync_alignment else piece.start
             yield self._message(
                 audio=_to_base64(piece.audio),
                 isFinal=None,
@@ -74,9 +72,9 @@ class DialogueMessages(ServerMessages):
     def audio(self, part: AudioPart) -> Iterator[str]:
         for piece in part.split(_MAX_AUDIO_BYTES):
             fields: dict[str, Any] = {"audio": _to_base64(piece.audio)}
-            if self.sync_alignment and (times := _list_times(piece.alignment, part.start_seconds)):
+            if self.sync_alignment and (times := _list_times(piece.alignment, piece.start)):
                 starts, durations = times
-                durations[-1] = max(durations[-1], _to_milliseconds(part.seconds) - starts[-1])
+                durations[-1] = max(durations[-1], _to_milliseconds(piece.end - piece.start) - starts[-1])
                 fields["alignment"] = {
                     "chars": piece.alignment.characters,
                     "char_start_times_ms": starts,
@@ -108,8 +106,12 @@ def _describe_error(error: SvcError) -> dict[str, Any]:
     return {"message": error.message, "error": error.status, "code": error.close_code, **param}
 
 
-def _alignment_to_json(alignment: Alignment, start: float) -> dict[str, Any] | None:
-    times = _list_times(alignment, start)
+def _alignment_to_json(alignment: Alignment, start: float | None) -> dict[str, Any] | None:
+    """With a `start`, times count from there, and the first character begins with the message."""
+    times = _list_times(alignment, start or 0.0)
+    if times and start is not None:
+        times[1][0] += times[0][0]
+        times[0][0] = 0
     return times and {"chars": alignment.characters, "charStartTimesMs": times[0], "charDurationsMs": times[1]}
 
 
@@ -123,4 +125,5 @@ def _list_times(alignment: Alignment, start: float) -> tuple[list[int], list[int
 
 
 def _to_milliseconds(seconds: float) -> int:
-    return max(0, round(seconds * 1000))
+    """Rounded down, so that no character ends after the audio."""
+    return max(0, int(seconds * 1000 + 1e-6))
