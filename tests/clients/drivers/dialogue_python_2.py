@@ -9,6 +9,7 @@ from elevenlabs import (  # type: ignore[import-not-found]
     TextToDialogueWebsocketAudioChunkMulti,
     TextToDialogueWebsocketClientMessage,
     TextToDialogueWebsocketClientMessageMulti,
+    TextToDialogueWebsocketError,
     TextToDialogueWebsocketFinalAudioForTurnMulti,
     TextToDialogueWebsocketFinalMulti,
     TextToDialogueWebsocketVoiceInput,
@@ -31,6 +32,7 @@ _MODELS = {
     "audio": TextToDialogueWebsocketAudioChunkMulti,
     "is_final_audio_for_turn": TextToDialogueWebsocketFinalAudioForTurnMulti,
     "is_final": TextToDialogueWebsocketFinalMulti,
+    "error": TextToDialogueWebsocketError,
 }
 
 
