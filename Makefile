@@ -30,7 +30,7 @@ check: static
 	$(BIN)/pytest -m "not real and not slow" -n auto
 
 test: static audit $(CLIENT_STAMPS) browser prometheus
-	$(BIN)/pytest
+	$(BIN)/pytest -n 2 --dist loadfile
 
 static: $(VENV)/dev.stamp
 	$(BIN)/ruff format --check .

@@ -30,13 +30,6 @@ def test_a_mix_speaks_wherever_an_id_does(client: TestClient, written: str) -> N
     assert response.headers["x-svc-voice"] == MIX
     alone = client.post("/v1/text-to-speech/af_bella?output_format=pcm_24000", json={"text": "Hello."})
     assert response.content != alone.content
-    with client.websocket_connect(f"/v1/text-to-speech/{written}/stream-input") as socket:
-        socket.send_json({"text": "Hello. "})
-        socket.send_json({"text": ""})
-        assert socket.receive_json()["audio"]
-        while not socket.receive_json()["isFinal"]:
-            pass
-        assert socket.receive()["type"] == "websocket.close"
 
 
 def test_a_mix_is_described_and_is_not_in_the_list(client: TestClient) -> None:

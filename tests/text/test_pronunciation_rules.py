@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from svc.text.frontend import Frontend
 from svc.text.g2p import Phonemizer
 from svc.text.language import Language
-from svc.text.phrases import Phrase
 from svc.text.parsed_text import Substitution
+from svc.text.phrases import Phrase
 from svc.text.pronunciation_rules import Alphabet, PronunciationRule, RuleMatcher, apply_rules
 
 

@@ -100,6 +100,23 @@ class VoiceSegment:
     end: int
     """The character after the last one."""
 
+    @staticmethod
+    def split(
+        segments: Sequence["VoiceSegment"], before: Alignment, after: Alignment
+    ) -> tuple[tuple["VoiceSegment", ...], tuple["VoiceSegment", ...]]:
+        """The segments of the characters `before`, and of those `after` them."""
+        left, count = list[VoiceSegment](), len(before.characters)
+        for index, each in enumerate(segments):
+            if each.end - each.start > count:
+                cut = each.start + count
+                right = (replace(each, start=cut, start_seconds=after.starts[0]), *segments[index + 1 :])
+                if count:
+                    left.append(replace(each, end=cut, end_seconds=before.ends[-1]))
+                return tuple(left), right
+            left.append(each)
+            count -= each.end - each.start
+        return tuple(left), ()
+
     @classmethod
     def join(cls, parts: Iterable["VoiceSegment"]) -> list["VoiceSegment"]:
         """One segment for each turn."""
@@ -141,15 +158,16 @@ class AudioPart:
 
     def split(self, max_bytes: int) -> Iterator["AudioPart"]:
         """The same in pieces of at most `max_bytes` of audio, each with the characters that are heard in it."""
-        alignment, normalized, start = self.alignment, self.normalized, self.start
+        alignment, normalized, start, segments = self.alignment, self.normalized, self.start, self.segments
         for first in range(0, len(self.audio) - max_bytes, max_bytes):
             end = self.start + (self.end - self.start) * (first + max_bytes) / len(self.audio)
             original, alignment = alignment.split(end)
             read, normalized = normalized.split(end)
-            yield AudioPart(self.audio[first : first + max_bytes], original, read, end - start, start, end)
+            held, segments = VoiceSegment.split(segments, original, alignment)
+            yield AudioPart(self.audio[first : first + max_bytes], original, read, end - start, start, end, held)
             start = end
         rest = (len(self.audio) - 1) // max_bytes * max_bytes if self.audio else 0
-        yield AudioPart(self.audio[rest:], alignment, normalized, self.end - start, start, self.end)
+        yield AudioPart(self.audio[rest:], alignment, normalized, self.end - start, start, self.end, segments)
 
 
 Parts = Generator[AudioPart]

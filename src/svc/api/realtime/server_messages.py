@@ -66,15 +66,18 @@ class SpeechMessages(ServerMessages):
 class DialogueMessages(ServerMessages):
     """Alignment is sent only with `sync_alignment`; its times count from the start of each message's audio.
 
-    Some clients add up the audio and some add up the times: so the last character lasts until the end of the audio.
+    Some clients add up the audio and some add up the times: so the last character of a message lasts until the next
+    message that has characters.
     """
 
     def audio(self, part: AudioPart) -> Iterator[str]:
-        for piece in part.split(_MAX_AUDIO_BYTES):
+        pieces = list(part.split(_MAX_AUDIO_BYTES))
+        for index, piece in enumerate(pieces):
             fields: dict[str, Any] = {"audio": _to_base64(piece.audio)}
             if self.sync_alignment and (times := _list_times(piece.alignment, piece.start)):
                 starts, durations = times
-                durations[-1] = max(durations[-1], _to_milliseconds(piece.end - piece.start) - starts[-1])
+                end = next((each.start for each in pieces[index + 1 :] if each.alignment.characters), part.end)
+                durations[-1] = max(durations[-1], _to_milliseconds(end - piece.start) - starts[-1])
                 fields["alignment"] = {
                     "chars": piece.alignment.characters,
                     "char_start_times_ms": starts,
