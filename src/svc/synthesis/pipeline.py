@@ -165,7 +165,7 @@ class Synthesizer:
     def _synthesize(self, phrase: Phrase, speaker: "Speaker") -> Iterator[Chunk]:
         if phrase.words:
             chunks = self._engine.synthesize(speaker.make_utterance(phrase))
-            yield from stretch(chunks, speaker.tempo, self._engine.sample_rate)
+            yield from stretch(chunks, speaker.find_tempo(phrase.manner.prosody), self._engine.sample_rate)
         if phrase.pause:
             yield Chunk(_silence(phrase.pause, self._engine.sample_rate))
 

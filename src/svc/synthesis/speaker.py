@@ -10,7 +10,7 @@ from svc.audio.equalizer import Equalizer
 from svc.engine.protocol import Samples, Utterance
 from svc.synthesis.request import SynthesisRequest
 from svc.text.phrases import Phrase
-from svc.text.prosody import FASTEST, HIGHEST, LOWEST, MEAN_HERTZ, NARROWEST, SLOWEST, WIDEST, Prosody
+from svc.text.prosody import HIGHEST, LOWEST, MEAN_HERTZ, NARROWEST, WIDEST, Prosody
 from svc.voices.catalogue import Voice
 
 FindVoice = Callable[[str], Voice | None]
@@ -30,8 +30,7 @@ class Speaker:
         settings = request.settings
         self.voice = voice
         self._delivery = settings.delivery(request.seed)
-        self.tempo = settings.tempo
-        """By how much the engine's speech is to be sped up."""
+        self._split_speed = settings.split_speed
         # These differ between languages, and are the same for all phrases of one.
         self._style_table = cache(partial(settings.style_table, voice))
         self._layer_offsets = cache(partial(settings.layer_offsets, voice))
@@ -43,7 +42,7 @@ class Speaker:
         prosody = phrase.manner.prosody
         delivery = replace(
             self._delivery,
-            speed=_clamp(self._delivery.speed * prosody.rate, SLOWEST, FASTEST),
+            speed=self._split_speed(prosody.rate)[0],
             pitch_range=_clamp(self._delivery.pitch_range * prosody.pitch_range, NARROWEST, WIDEST),
         )
         return Utterance(
@@ -56,6 +55,10 @@ class Speaker:
             self.voice.pitch_scale_in(phrase.language) * self._find_pitch(prosody),
             self._vocoder_embedding,
         )
+
+    def find_tempo(self, prosody: Prosody) -> float:
+        """By how much the engine's speech is to be sped up."""
+        return self._split_speed(prosody.rate)[1]
 
     def post_process(self, samples: Samples, prosody: Prosody) -> Samples:
         if self._equalizer:
