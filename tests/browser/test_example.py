@@ -22,18 +22,17 @@ HEARD = "document.querySelector('#heard').textContent.length"
 @contextmanager
 def run_example(**environment: str) -> Iterator[str]:
     """The address of the application."""
-    process = subprocess.Popen(
+    with subprocess.Popen(
         [sys.executable, APP],
         env={**os.environ, "CHAT_PORT": "0", **environment},
         stdout=subprocess.PIPE,
         text=True,
-    )
-    try:
-        assert process.stdout
-        yield process.stdout.readline().removeprefix("open ").strip()
-    finally:
-        process.terminate()
-        process.wait(60)
+    ) as process:
+        try:
+            assert process.stdout
+            yield process.stdout.readline().removeprefix("open ").strip()
+        finally:
+            process.terminate()
 
 
 def ask(page: Page, question: str) -> None:

@@ -5,11 +5,13 @@ import json
 import math
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable
 from dataclasses import replace
+from typing import Any
 
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import StreamingResponse
 
 from svc.api.authentication import get_principal
+from svc.api.errors import RESPONSES
 from svc.api.http_synthesis import HttpSynthesis
 from svc.api.middleware import require_json
 from svc.api.models import MODEL_ID
@@ -18,12 +20,13 @@ from svc.api.openai_schemas import (
     AudioModel,
     AudioModels,
     CreateSpeechBody,
+    OpenAiError,
     OpenAiModel,
     OpenAiModels,
     OpenAiVoice,
     OpenAiVoices,
 )
-from svc.api.speech import AUDIO, make_headers
+from svc.api.speech import make_headers
 from svc.api.speech_responses import AudioStream
 from svc.audio import formats
 from svc.auth.keys import Principal
@@ -69,6 +72,12 @@ class SpeechEvents(AudioStream):
         yield _write_event({"type": "speech.audio.done", "usage": usage})
 
 
+_AUDIO: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"audio/*": {}, "text/event-stream": {}}, "description": "The audio, or events with audio."}
+}
+_ERRORS: dict[int | str, dict[str, Any]] = {status: {"model": OpenAiError} for status in RESPONSES}
+
+
 def _write_event(event: dict[str, object]) -> bytes:
     return f"data: {json.dumps(event)}\n\n".encode()
 
@@ -77,7 +86,7 @@ def router(
     synthesis: HttpSynthesis, voices: VoiceCatalogue, voice_settings: VoiceSettingsStore, aliases: Iterable[str]
 ) -> APIRouter:
     models = [OpenAiModel(id=model_id) for model_id in dict.fromkeys((*_MODELS, *aliases))]
-    api = APIRouter(tags=["openai"])
+    api = APIRouter(tags=["openai"], responses=_ERRORS)
 
     def resolve_voice(name: str | None, caller: Principal) -> Voice:
         """The voice with that id or name; then that which speaks for OpenAI's; then as for every unknown id."""
@@ -96,7 +105,7 @@ def router(
             body.input, voice, settings if body.speed is None else replace(settings, speed=body.speed)
         )
 
-    @api.post("/audio/speech", responses=AUDIO, response_class=StreamingResponse, dependencies=[Depends(require_json)])
+    @api.post("/audio/speech", responses=_AUDIO, response_class=StreamingResponse, dependencies=[Depends(require_json)])
     async def create_openai_speech(body: CreateSpeechBody, http: Request) -> Response:
         """Synthesizes a text and streams the audio, or events with audio."""
         audio = formats.find(FORMATS[body.response_format])
@@ -117,7 +126,7 @@ def router(
         """The same as `/models`, as Open WebUI asks for it."""
         return AudioModels(models=[AudioModel(id=model.id) for model in models])
 
-    own = APIRouter(tags=["openai"])
+    own = APIRouter(tags=["openai"], responses=_ERRORS)
 
     @own.get("/models")
     async def list_openai_models() -> OpenAiModels:

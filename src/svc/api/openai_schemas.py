@@ -69,6 +69,19 @@ class AudioModels(BaseModel):
     models: list[AudioModel]
 
 
+class OpenAiProblem(BaseModel):
+    message: str
+    type: str
+    param: str | None
+    code: str | None
+
+
+class OpenAiError(BaseModel):
+    """The body of every error under these paths."""
+
+    error: OpenAiProblem
+
+
 class OpenAiModel(BaseModel):
     id: str
     object: Literal["model"] = "model"
