@@ -123,7 +123,7 @@ def test_streams_bring_the_same(witnessed: Witnessed) -> None:
     assert len(base64.b64decode(witnessed.report.get_result("stream"))) > len(audio) / 2
     for name, times in clip["alignment"].items():
         # In a stream, a character that the codec cuts ends with the audio that was sent.
-        assert _join(lines, name) == (times if name == "characters" else pytest.approx(times, abs=0.06))
+        assert _join(lines, name) == (times if name == "characters" else pytest.approx(times, abs=0.2))
     segments = [segment for line in lines for segment in line["voice_segments"]]
     assert [segments[0]["start_time_seconds"], segments[-1]["end_time_seconds"]] == [
         clip["voice_segments"][0]["start_time_seconds"],

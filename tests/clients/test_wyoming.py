@@ -288,7 +288,7 @@ def test_what_is_spoken_is_heard_whole_and_in_pieces(
             events: list[Event] = []
             for word in TEXT.split(" "):
                 await client.write_event(SynthesizeChunk(f"{word} ").event())
-                if word == "dog.":  # the first sentence is spoken before the second is written
+                if word == "It":  # the first sentence is spoken as soon as another one begins
                     events += await read_until(client, AudioChunk.is_type)
             await client.write_event(SynthesizeStop().event())
             return events + await read_until(client, SynthesizeStopped.is_type)
