@@ -196,9 +196,7 @@ async def _clone(world: World, server: ServerProcess, ledger: Ledger) -> VoiceRe
     voice_id = answer.json()["voice_id"]
     settings = await _send(server, ledger, f"/v1/voices/{voice_id}/settings", None, "GET", count=False, default=True)
     stability = settings.json()["stability"] if settings.body else 0.5
-    record = VoiceRecord(voice_id, Fact(name), Fact(True), Fact(stability))
-    if server is world.other:
-        record.stability.possible = set()  # settings are a server's own
+    record = VoiceRecord(voice_id, Fact(name), Fact(True), Fact(stability), elsewhere=server is world.other)
     ledger.voices[voice_id] = record
     return record
 
@@ -269,8 +267,8 @@ async def _verify(world: World, ledger: Ledger, rng: Random) -> None:
     listed = await _list_voices(server, ledger)
     own = {voice_id for voice_id in listed if voice_id in ledger.voices}
     for record in ledger.voices.values():
-        if not record.stability.possible:
-            continue  # made on the other server: compared when both had time
+        if record.elsewhere:
+            continue  # compared when both servers had time
         if not record.exists.allows(record.voice_id in listed):
             ledger.faults.append(
                 f"{record.voice_id} {'is not' if True in record.exists.possible else 'is still'} listed"
@@ -291,7 +289,7 @@ async def _verify(world: World, ledger: Ledger, rng: Random) -> None:
     for voice_id in own:
         record = ledger.voices[voice_id]
         settings = await _ask(server, f"/v1/voices/{voice_id}/settings", None, "GET")
-        if record.stability.possible and not record.stability.allows(settings.json().get("stability")):
+        if not record.elsewhere and not record.stability.allows(settings.json().get("stability")):
             ledger.faults.append(
                 f"{voice_id} has other settings: {settings.body[:200]!r}, not {record.stability.possible}"
             )

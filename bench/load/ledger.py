@@ -38,6 +38,8 @@ class VoiceRecord:
     name: Fact[str]
     exists: Fact[bool]
     stability: Fact[float]
+    elsewhere: bool = False
+    """Whether it was made on the other server, so that it arrives later and its settings never do."""
 
 
 @dataclass

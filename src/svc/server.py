@@ -81,7 +81,7 @@ class Server(uvicorn.Server):
         state = self.server_state
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self._shutdown_seconds
-        while state.tasks and loop.time() < deadline:
+        while (state.tasks or len(self._connections)) and loop.time() < deadline:
             await asyncio.sleep(0.05)
             self._abort_wasted_connections()
         for server in self.servers:

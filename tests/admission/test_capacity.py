@@ -25,6 +25,10 @@ def test_beginning_takes_its_time() -> None:
     assert load([Demand(1, 10, start_seconds=0.25)] * 3, 0.01) == pytest.approx(0.75)
 
 
+def test_workers_share_the_burden() -> None:
+    assert load([Demand(0, 10)] * 5, 0.1, workers=4) == pytest.approx(0.125)
+
+
 def test_nobody_is_no_burden() -> None:
     assert load([], 0.1) == 0
 

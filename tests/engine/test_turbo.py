@@ -1,6 +1,8 @@
 """svc-turbo: its windows make the audio of the whole utterance, and it speaks like the model it was distilled from."""
 
 import hashlib
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 
@@ -43,6 +45,15 @@ def test_windows_make_the_samples_of_the_whole_utterance(
     whole = synthesize(engine, utterance)
     assert len(whole) == len(streamed)
     assert np.abs(whole - streamed).max() < 1e-3 * np.abs(whole).max()
+
+
+def test_utterances_in_several_threads_sound_as_alone(engine: TurboEngine, voices: VoiceCatalogue) -> None:
+    utterances = [Utterance(PHONEMES, voices.find(name).style) for name in ("af_heart", "am_michael", "bf_emma")]
+    alone = [synthesize(engine, utterance) for utterance in utterances]
+    with ThreadPoolExecutor(6) as threads:
+        together = list(threads.map(partial(synthesize, engine), utterances * 2))
+    for expected, samples in zip(alone * 2, together, strict=True):
+        np.testing.assert_array_equal(samples, expected)
 
 
 def test_level_follows_that_of_its_teacher(engine: TurboEngine, voices: VoiceCatalogue) -> None:

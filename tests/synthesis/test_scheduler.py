@@ -24,8 +24,8 @@ def _work(name: str, steps: int, log: list[str], seconds: float = 0.0) -> Parts:
         log.append(f"{name} closed")
 
 
-async def _ready() -> Scheduler:
-    scheduler = Scheduler(lambda: None)
+async def _ready(workers: int = 1) -> Scheduler:
+    scheduler = Scheduler(lambda: None, workers=workers)
     scheduler.start()
     await _until_loaded(scheduler)
     return scheduler
@@ -165,6 +165,50 @@ def test_a_turn_is_not_handed_to_somebody_who_was_just_cancelled() -> None:
             await asyncio.wait({cancelled, patient})
         assert cancelled.cancelled()
         assert not patient.cancelled()
+
+    asyncio.run(main())
+
+
+def test_workers_speak_at_the_same_time() -> None:
+    """Three texts meet inside their steps; a fourth one must wait for one of them."""
+    meeting, log = threading.Barrier(3, timeout=120), list[str]()
+
+    def work(name: str) -> Parts:
+        meeting.wait()
+        log.append(name)
+        yield AudioPart()
+
+    async def main() -> None:
+        scheduler = await _ready(workers=3)
+
+        async def consume(work: Parts) -> None:
+            async for _ in scheduler.run(work, Playback()):
+                pass
+
+        await asyncio.gather(*(consume(work(name)) for name in "abc"), consume(_work("fourth", 1, log)))
+        await scheduler.close()
+
+    asyncio.run(main())
+    assert sorted(log[:3]) == ["a", "b", "c"]
+    assert log[3] == "fourth0"
+
+
+def test_the_steps_of_one_text_never_overlap() -> None:
+    running = threading.Lock()
+
+    def work() -> Parts:
+        for _ in range(200):
+            assert running.acquire(blocking=False)
+            time.sleep(0)
+            running.release()
+            yield AudioPart()
+
+    async def main() -> None:
+        scheduler = await _ready(workers=4)
+        stream = scheduler.run(work(), Playback())
+        async for _ in stream:
+            pass
+        await scheduler.close()
 
     asyncio.run(main())
 

@@ -227,7 +227,8 @@ class Admission:
         return None
 
     def _busy(self, limit: int | None = None) -> Busy:
-        work_seconds = sum(place.playback.remaining_seconds for place in self._places) * self._speed.real_time_factor
+        seconds = sum(place.playback.remaining_seconds for place in self._places)
+        work_seconds = seconds * self._speed.real_time_factor / self._speed.workers
         return Busy(limit, min(work_seconds, _MAX_RETRY_SECONDS))
 
     def _places_of(self, key_id: str) -> list[Place]:
@@ -235,7 +236,7 @@ class Admission:
 
     def _load_of(self, *places: Place) -> float:
         demands = [_demand_of(place.playback, self._speed) for place in places]
-        return capacity.load(demands, self._speed.real_time_factor)
+        return capacity.load(demands, self._speed.real_time_factor, self._speed.workers)
 
 
 def _demand_of(playback: Playback, speed: EngineSpeed) -> Demand:

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 _SHORTEST_SECONDS = 0.1  # what is due now cannot be made in no time
 
 
@@ -15,27 +17,22 @@ class Demand:
     start_seconds: float = 0.0
     """What the engine takes for the first audio, if there is none yet."""
 
-    def work_until(self, seconds: float, real_time_factor: float) -> float:
-        """How long the engine works for what has to be made within so many seconds."""
-        if seconds < self.buffered:
-            return 0.0
-        return self.start_seconds + min(seconds - self.buffered, self.remaining) * real_time_factor
 
-
-def load(demands: Sequence[Demand], real_time_factor: float) -> float:
-    """The share of its time that the engine needs to serve all of them without a gap; above 1 it cannot.
+def load(demands: Sequence[Demand], real_time_factor: float, workers: int = 1) -> float:
+    """The share of their time that the workers need to serve all of them without a gap; above 1 they cannot.
 
     This is the processor demand criterion of real-time scheduling: an engine that always makes what is due first meets
     all deadlines if, up to every moment, what is due by then takes no longer than the time until then. The demand
     grows steadily while listeners want audio, so the worst moments are those at which the first audio is due, or the
     last.
     """
-    moments = {demand.buffered + demand.remaining for demand in demands}
-    moments |= {demand.buffered for demand in demands if demand.start_seconds}
-    return max(
-        (
-            sum(each.work_until(moment, real_time_factor) for each in demands) / max(moment, _SHORTEST_SECONDS)
-            for moment in moments
-        ),
-        default=0.0,
-    )
+    if not demands:
+        return 0.0
+    buffered, remaining, start_seconds = np.array(
+        [(each.buffered, each.remaining, each.start_seconds) for each in demands]
+    ).T
+    moments = np.unique(np.concatenate([buffered + remaining, buffered[start_seconds > 0]]))[:, None]
+    due = buffered <= moments
+    work = due * (start_seconds + np.minimum(moments - buffered, remaining) * real_time_factor)
+    shares = work.sum(axis=1) / workers / np.maximum(moments[:, 0], _SHORTEST_SECONDS)
+    return float(shares.max())

@@ -69,7 +69,7 @@ class Chunk:
 
 
 class Engine(Protocol):
-    """A text-to-speech engine. Its methods are called from one thread at a time, `load` first."""
+    """A text-to-speech engine. `load` is called first; then utterances may be spoken in several threads at once."""
 
     name: str
     sample_rate: int

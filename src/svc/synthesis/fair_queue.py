@@ -21,14 +21,14 @@ class _Waiter:
 
 
 class FairQueue:
-    """A lock that goes to urgent work first, by its deadline, and is otherwise shared fairly between keys.
+    """Turns at the engine's workers: urgent work first, by its deadline, otherwise shared fairly between keys.
 
     If nothing is urgent, the key that used the engine least goes first, and of its work that with the earliest
     deadline. Who is admitted is decided so that urgent work takes only a part of the time (see `svc.admission`).
     """
 
-    def __init__(self) -> None:
-        self._locked = False
+    def __init__(self, workers: int = 1) -> None:
+        self._free = workers
         self._waiting: list[_Waiter] = []
         self._order = count()
         # Seconds of the engine that each key used, since it or another key came: only the differences count.
@@ -54,16 +54,17 @@ class FairQueue:
 
     @asynccontextmanager
     async def acquire(self, key_id: str, deadline: float) -> AsyncIterator[None]:
-        if self._locked:
+        if self._free:
+            self._free -= 1
+        else:
             waiter = _Waiter(key_id, deadline, next(self._order), asyncio.get_running_loop().create_future())
             self._waiting.append(waiter)
             try:
                 await waiter.granted
             except asyncio.CancelledError:
-                if not waiter.granted.cancelled():  # the lock was handed over at the same moment
+                if not waiter.granted.cancelled():  # the turn was handed over at the same moment
                     self._release()
                 raise
-        self._locked = True
         try:
             yield
         finally:
@@ -71,11 +72,12 @@ class FairQueue:
 
     def _release(self) -> None:
         self._waiting = [waiter for waiter in self._waiting if not waiter.granted.cancelled()]
-        self._locked = bool(self._waiting)  # before the next one runs, so that nobody comes in between
-        if self._waiting:
-            chosen = self._choose()
-            self._waiting.remove(chosen)
-            chosen.granted.set_result(None)
+        if not self._waiting:
+            self._free += 1
+            return
+        chosen = self._choose()  # it is not free in between, so that nobody comes first who asks now
+        self._waiting.remove(chosen)
+        chosen.granted.set_result(None)
 
     def _choose(self) -> _Waiter:
         first = min(self._waiting, key=lambda each: (each.deadline, each.order))

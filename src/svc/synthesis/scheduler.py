@@ -1,4 +1,4 @@
-"""Shares the engine between texts: one worker thread, one step at a time, in the order of a fair queue.
+"""Shares the engine between texts: worker threads, each with one step at a time, in the order of a fair queue.
 
 The deadline of a text is the moment at which its listener has heard all audio that was made so far. So a short text is
 never stuck behind a long one, and a listener who has seconds of audio left waits for one who has none.
@@ -8,8 +8,8 @@ import asyncio
 import math
 import time
 from collections.abc import AsyncGenerator, Callable, Generator
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, Generic, TypeVar
 
 from svc.errors import EngineUnavailable, ModelLoading, SvcError
 from svc.metrics import Metrics
@@ -28,26 +28,27 @@ _BACKGROUND_KEY = ""
 
 
 class Scheduler:
-    """Runs the steps of generators in one worker thread, off the event loop."""
+    """Runs the steps of generators in worker threads, off the event loop."""
 
-    def __init__(self, load: Callable[[], None], metrics: Metrics | None = None) -> None:
+    def __init__(self, load: Callable[[], None], metrics: Metrics | None = None, workers: int = 1) -> None:
         self._load = load
         self._metrics = metrics or Metrics()
-        self._queue = FairQueue()
-        self._worker = ThreadPoolExecutor(1, thread_name_prefix="engine")
+        self._workers = workers
+        self._queue = FairQueue(workers)
+        self._threads = ThreadPoolExecutor(workers, thread_name_prefix="engine")
         self._loading: asyncio.Future[None] | None = None
         self._active = 0  # texts and background work that want the engine now
         self._idle = asyncio.Event()
         self._idle.set()
-        self.speed = EngineSpeed()
+        self.speed = EngineSpeed(workers)
 
     def start(self) -> None:
         """Begins to load the engine; returns at once."""
-        self._loading = asyncio.get_running_loop().run_in_executor(self._worker, self._load)
+        self._loading = asyncio.get_running_loop().run_in_executor(self._threads, self._load)
 
     async def close(self) -> None:
-        """Waits for the step that is running, and takes no more."""
-        await asyncio.to_thread(self._worker.shutdown, cancel_futures=True)
+        """Waits for the steps that are running, and takes no more."""
+        await asyncio.to_thread(self._threads.shutdown, cancel_futures=True)
 
     def require_ready(self) -> None:
         """Raises unless the engine is loaded."""
@@ -63,13 +64,14 @@ class Scheduler:
         the next one is made.
         """
         held_back: list[AudioPart] = []
+        steps = _Steps(work, self._threads)
         self._begin()
         try:
             with span("synthesis"), self._queue.join(playback.key_id):
                 part: AudioPart | None = AudioPart()
                 while part is not None:
                     asked_at = time.monotonic()
-                    part = await self._make_part(work, playback, first=not (held_back or playback.started))
+                    part = await self._make_part(steps, playback, first=not (held_back or playback.started))
                     if part is not None:
                         held_back.append(part)
                     if part is None or self._may_play(held_back, playback):
@@ -79,12 +81,13 @@ class Scheduler:
                             yield each
                         held_back.clear()
         finally:
-            self._end(work)
+            self._end()
+            steps.close()
 
-    async def _make_part(self, work: Parts, playback: Playback, *, first: bool) -> AudioPart | None:
+    async def _make_part(self, steps: "_Steps[AudioPart]", playback: Playback, *, first: bool) -> AudioPart | None:
         """Waits for the engine and makes the next part; None at the end."""
         async with self._queue.acquire(playback.key_id, playback.deadline()):
-            part, seconds = await self._step(work)
+            part, seconds = await steps.next()
             self._queue.charge(playback.key_id, seconds)
         if part is _END:
             return None
@@ -97,72 +100,87 @@ class Scheduler:
 
     def _may_play(self, parts: list[AudioPart], playback: Playback) -> bool:
         """Whether the listener has enough to wait for two steps: one of another text, and the next of this one."""
-        alone = self._active == 1
-        if alone or playback.started or not playback.live:
+        no_others = self._active <= self._workers
+        if no_others or playback.started or not playback.live:
             return True
         return sum(part.seconds for part in parts) >= 2 * self.speed.longest_step_seconds
 
     async def run_in_background(self, work: Generator[T]) -> AsyncGenerator[T]:
         """The items of `work`, which nobody listens to yet: texts whose audio is due go first."""
+        steps = _Steps(work, self._threads)
         self._begin()
         try:
             with self._queue.join(_BACKGROUND_KEY):
                 while True:
                     async with self._queue.acquire(_BACKGROUND_KEY, time.monotonic() + _BACKGROUND_SECONDS):
-                        item, seconds = await self._step(work)
+                        item, seconds = await steps.next()
                         self._queue.charge(_BACKGROUND_KEY, seconds)
                     if item is _END:
                         return
                     yield item
         finally:
-            self._end(work)
+            self._end()
+            steps.close()
 
     async def run_when_idle(self, work: Generator[T]) -> AsyncGenerator[T]:
         """The items of `work`, each made only while nothing else wants the engine."""
+        steps = _Steps(work, self._threads)
         try:
             while True:
                 await self._idle.wait()
                 async with self._queue.acquire(_BACKGROUND_KEY, math.inf):
                     if not self._idle.is_set():  # a text came while this waited for the lock
                         continue
-                    item, _ = await self._step(work)
+                    item, _ = await steps.next()
                 if item is _END:
                     return
                 yield item
         finally:
-            self._stop(work)
-
-    async def _step(self, work: Generator[T]) -> tuple[T, float]:
-        """The next item, or `_END`, and how many seconds it took."""
-
-        def step() -> tuple[T, float]:
-            started = time.perf_counter()
-            return next(work, _END), time.perf_counter() - started
-
-        return await asyncio.get_running_loop().run_in_executor(self._worker, step)
+            steps.close()
 
     def _begin(self) -> None:
         self._active += 1
         self._idle.clear()
 
-    def _end(self, work: Generator[Any]) -> None:
+    def _end(self) -> None:
         self._active -= 1
         if not self._active:
             self._idle.set()
-        self._stop(work)
 
-    def _stop(self, work: Generator[Any]) -> None:
-        # In the worker, because an abandoned step may still be running there.
-        self._worker.submit(work.close)
+
+class _Steps(Generic[T]):
+    """The steps of a generator, one at a time, each in any of the threads."""
+
+    def __init__(self, work: Generator[T], threads: ThreadPoolExecutor) -> None:
+        self._work = work
+        self._threads = threads
+        self._running: Future[tuple[T, float]] | None = None
+
+    async def next(self) -> tuple[T, float]:
+        """The next item, or `_END`, and how many seconds it took."""
+        self._running = self._threads.submit(self._step)
+        return await asyncio.wrap_future(self._running)
+
+    def _step(self) -> tuple[T, float]:
+        started = time.perf_counter()
+        return next(self._work, _END), time.perf_counter() - started
+
+    def close(self) -> None:
+        """Ends the generator, after the step that may still be running although nobody waits for it any more."""
+        if self._running is None or self._running.done():
+            self._threads.submit(self._work.close)
+        else:
+            self._running.add_done_callback(lambda _: self._work.close())
 
 
 class EngineSpeed:
-    """How fast the engine has been lately: means in which older audio counts less and less."""
+    """How fast a worker has been lately: means in which older audio counts less and less."""
 
     _MEMORY_SECONDS = 30.0  # of audio
     _MEMORY_STARTS = 10
 
-    def __init__(self) -> None:
+    def __init__(self, workers: int = 1) -> None:
+        self.workers = workers
         # Until something was measured: guesses, which a few seconds of audio replace.
         self._work_seconds, self._audio_seconds = 0.5, 5.0
         self.start_seconds = 0.1
@@ -172,7 +190,7 @@ class EngineSpeed:
 
     @property
     def real_time_factor(self) -> float:
-        """How many seconds the engine takes for a second of audio."""
+        """How many seconds a worker takes for a second of audio."""
         return self._work_seconds / self._audio_seconds
 
     def observe(self, work_seconds: float, audio_seconds: float) -> None:

@@ -52,7 +52,11 @@ class LanguageG2P(Protocol):
 
 
 class Phonemizer:
-    """Phonemes for text in every language; dictionaries are loaded when a language is first used."""
+    """Phonemes for text in every language; dictionaries are loaded when a language is first used.
+
+    Safe to use from several threads. They take turns, because the libraries of some languages keep global state; that
+    costs little, because phonemes are a hundredth of the work of speech.
+    """
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -63,7 +67,7 @@ class Phonemizer:
         """The words and marks of `text` with their phonemes, in order."""
         found: list[PhonemeToken] = []
         for run in _split_by_script(text, language):
-            tokens = self._get_backend(run.backend).phonemize(text[run.start : run.end])
+            tokens = self._phonemize(run.backend, text[run.start : run.end])
             if found and tokens:
                 found[-1] = replace(found[-1], space=True)
             found.extend(
@@ -79,14 +83,14 @@ class Phonemizer:
 
     def warm(self, language: Language) -> None:
         """Loads what the language needs, so that the first text does not wait for it."""
-        self._get_backend(language).phonemize("a")
+        self._phonemize(language, "a")
 
-    def _get_backend(self, name: str) -> LanguageG2P:
+    def _phonemize(self, backend: str, text: str) -> list[PhonemeToken]:
         with self._lock:
-            if name not in self._backends:
-                self._backends[name] = self._load(name)
+            if backend not in self._backends:
+                self._backends[backend] = self._load(backend)
                 trim_malloc()
-            return self._backends[name]
+            return self._backends[backend].phonemize(text)
 
     def _load(self, name: str) -> LanguageG2P:
         """The G2P of a language or an espeak-ng voice. The large libraries are imported only where they are used."""
