@@ -25,7 +25,7 @@ With an invalid value the server does not start, and the error names the variabl
 _COMPUTED = {
     "cache_dir": "`~/.cache/svc`",
     "data_dir": "`~/.local/share/svc`",
-    "workers": "half the number of cores",
+    "workers": "half the number of cores; 64 on a GPU",
     "threads": "cores divided by workers",
 }
 

@@ -2,13 +2,14 @@
 
 import os
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from svc.auth.database import normalise_url
+from svc.engine.batcher import MOST_AT_ONCE
 from svc.engine.cpus import count_cpus
 from svc.voices.catalogue import FALLBACK_VOICE
 
@@ -19,6 +20,11 @@ def _cache_dir() -> Path:
 
 def _data_dir() -> Path:
     return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share") / "svc"
+
+
+def _count_workers(others: dict[str, Any]) -> int:
+    in_batches = others.get("engine") == "turbo2" and others.get("device") == "cuda"
+    return MOST_AT_ONCE if in_batches else max(1, count_cpus() // 2)
 
 
 class Settings(BaseSettings):
@@ -54,17 +60,18 @@ class Settings(BaseSettings):
     data_dir: Path = Field(default_factory=_data_dir)
     """The folder for user data: custom voices, the settings of voices, and pronunciation dictionaries."""
 
-    workers: int = Field(default_factory=lambda: max(1, count_cpus() // 2), ge=1)
+    device: Literal["cpu", "cuda"] = "cpu"
+    """The device that the engine runs on: `cpu`, or `cuda` (an NVIDIA GPU; needs `onnxruntime-gpu` instead of
+    `onnxruntime`)."""
+
+    workers: int = Field(default_factory=_count_workers, ge=1)
     """How many pieces of speech the engine makes at the same time; by default one for every two cores that this process
-    may use, as its CPU affinity and the limit of its container say. All of them share the weights."""
+    may use, as its CPU affinity and the limit of its container say, and 64 where a GPU computes them as one batch. They
+    share the weights."""
 
     threads: int = Field(default_factory=lambda data: max(1, count_cpus() // data.get("workers", 1)), ge=1)
     """The number of threads that the engine uses for one piece of speech; by default the cores are shared out between
     the workers."""
-
-    device: Literal["cpu", "cuda"] = "cpu"
-    """The device that the engine runs on: `cpu`, or `cuda` (an NVIDIA GPU; needs `onnxruntime-gpu` instead of
-    `onnxruntime`)."""
 
     default_voice: str = FALLBACK_VOICE
     """The voice for unknown voice ids: an id, or a name such as `af_heart`."""

@@ -1,7 +1,6 @@
 """svc-turbo 2 from prosody to samples: windows make what the whole sentence makes, whatever their lengths.
 
-The networks are stand-ins in numpy that look as far to either side as the real ones, so that a frame too few or too
-many is noticed.
+The networks are stand-ins in numpy.
 """
 
 import itertools
@@ -11,76 +10,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from svc.engine.networks import CURVES, DECODER, HEAD, TEXT, Feed, StreamShape
-from svc.engine.phonemes import SAMPLES_PER_FRAME
+from svc.engine.networks import Feed
 from svc.engine.protocol import Array, Delivery, Samples, Utterance
 from svc.engine.rendering import begin, render
 from svc.engine.sentence import Sentence, accumulate_phase, expand, scale_pitch_range, scale_summary, summarise
+from tests.engine.stand_ins import StandIns
 
 PHONEMES = "wˌɛn ðə stˈɔɹm kˈAm ˈɪn fɹʌm ðə wˈɛst, ðə hˈOl hˈɑɹbəɹ wɛnt kwˈIət."
 STYLE = np.random.default_rng(0).standard_normal((510, 256)).astype(np.float32)
 REFERENCE = Path(__file__).with_name("acoustic_reference.npz")
-
-
-class StandIns:
-    """Networks that are sums over as many neighbours as the real ones see."""
-
-    def __init__(self, *, phase: bool = True) -> None:
-        self._phase = phase
-        """Whether phase and position, which count from where rendering began, are heard."""
-
-    def run(self, graph: str, feeds: Sequence[Feed]) -> list[list[Array]]:
-        return [getattr(self, f"_run_{graph}")(feed) for feed in feeds]
-
-    def _run_prosody(self, feed: Feed) -> list[Array]:
-        ids = feed["ids"]
-        durations = np.maximum(1, np.round((ids % 5 + 2) / feed["speed"]))
-        text = np.repeat(np.sin(ids + feed["style"][:, :1])[..., None], CURVES.width, axis=2).astype(np.float32)
-        summary = np.array([[0.5, 0.1, 0.2, 1.0, 0.5]], dtype=np.float32)
-        return [durations.astype(np.float32), text, np.ones((1, 6, 2, CURVES.width), dtype=np.float32), summary]
-
-    def _run_conditioning(self, feed: Feed) -> list[Array]:
-        film = np.full((1, 6, 2, HEAD.width), 1 + feed["summary"].sum() + feed["timbre"].mean(), dtype=np.float32)
-        return [film, film + feed["vocoder_embedding"].sum()]
-
-    def _run_curves(self, feed: Feed) -> list[Array]:
-        x = feed["curve_text"] + (feed["place"] / feed["duration"])[..., None].astype(np.float32)
-        made, state = self._convolve(CURVES, x, feed)
-        curve = np.repeat(made[:, :, 0], 2, axis=1)
-        return [150 + 40 * np.tanh(curve), curve, state]
-
-    def _run_text(self, feed: Feed) -> list[Array]:
-        x = np.repeat(np.cos(feed["ids"])[..., None], TEXT.width, axis=2).astype(np.float32)
-        return list(self._convolve(TEXT, x, feed))
-
-    def _run_decoder(self, feed: Feed) -> list[Array]:
-        x = feed["text"][:, :, :1] + (feed["f0"] + feed["energy"]).reshape(1, -1, 2).sum(axis=2, keepdims=True) / 100
-        x = np.repeat(x * feed["film"][0, 0, 0, 0], DECODER.width, axis=2).astype(np.float32)
-        made, state = self._convolve(DECODER, x, feed)
-        return [np.repeat(made, 2, axis=1), state]
-
-    def _run_head(self, feed: Feed) -> list[Array]:
-        count = feed["features"].shape[1]
-        x = feed["features"] * feed["film"][0, 0, 0, 0]
-        x = x + self._phase * np.cos(2 * np.pi * feed["phase"][:, -count:, None])
-        made, state = self._convolve(HEAD, x.astype(np.float32), feed)
-        hidden = np.concatenate([feed["hidden"], made], axis=1)
-        ready = hidden.shape[1]
-        sources = hidden[0, :, 0] + feed["f0"][0, :ready] / 100
-        sources = sources + self._phase * ((feed["position"] + np.arange(ready)) % 7)
-        padded = np.pad(sources + feed["mask_offset"].sum(), 2)
-        frames = sum(padded[i : i + ready] for i in range(5))
-        return [np.repeat(frames, SAMPLES_PER_FRAME)[None].astype(np.float32), hidden[:, -4:], state]
-
-    def _convolve(self, shape: StreamShape, x: Array, feed: Feed) -> tuple[Array, Array]:
-        states = []
-        for block in range(shape.blocks):
-            x = np.concatenate([feed["state"][:, block], x, feed["tail"]], axis=1)
-            states.append(x[:, -2 * shape.reach :])
-            count = x.shape[1] - 2 * shape.reach
-            parts = [(i + 1) * x[:, i : i + count] for i in range(shape.taps)]
-            x = np.sum(parts, axis=0) / sum(range(shape.taps + 1)) + np.float32(0.1)
-        return x.astype(np.float32), np.stack(states, axis=1)
 
 
 def synthesize(utterance: Utterance, lengths: Sequence[int]) -> Samples:

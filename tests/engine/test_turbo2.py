@@ -3,9 +3,11 @@
 import itertools
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
 
 import numpy as np
+import onnxruntime as ort
 import pytest
 
 from svc.engine import networks, windows
@@ -48,7 +50,7 @@ def test_windows_make_the_samples_of_the_whole_utterance(
     streamed = np.concatenate([chunk.samples for chunk in chunks])
     monkeypatch.setattr(
         "svc.engine.turbo2.split_into_steps",
-        lambda phonemes, starts: [Window(0, len(phonemes), int(starts[0]), int(starts[-1]))],
+        lambda phonemes, starts, longest: [Window(0, len(phonemes), int(starts[0]), int(starts[-1]))],
     )
     whole = synthesize(engine, utterance)
     assert len(whole) == len(streamed)
@@ -103,9 +105,21 @@ def test_loads_without_the_package_onnx() -> None:
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 
-def test_gpu_is_refused_with_a_remedy() -> None:
+def test_missing_gpu_is_an_error_with_a_remedy() -> None:
+    if "CUDAExecutionProvider" in ort.get_available_providers():
+        pytest.skip("this machine has what SVC_DEVICE=cuda needs")
     with pytest.raises(EngineUnavailable, match="SVC_DEVICE=cpu"):
         Turbo2Engine(threads=1, device="cuda").load()
+
+
+def test_threads_speak_at_once_as_each_does_alone(engine: Turbo2Engine, voices: VoiceCatalogue) -> None:
+    """Workers share the sessions; whatever belongs to a sentence does not. The same products give the same samples."""
+    names = ("af_heart", "am_michael", "bf_emma", "bm_george")
+    utterances = [Utterance(PHONEMES[5 * i :], voices.find(name).style) for i, name in enumerate(names)]
+    alone = [synthesize(engine, utterance) for utterance in utterances]
+    with ThreadPoolExecutor(len(utterances)) as pool:
+        together = list(pool.map(lambda utterance: synthesize(engine, utterance), utterances))
+    assert all(np.array_equal(*pair) for pair in zip(alone, together, strict=True))
 
 
 def test_missing_networks_are_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,10 +8,7 @@
 
 Batches: `run` takes a list of feeds for one graph and returns a list of outputs, and so do `begin` and `render` of
 `svc.engine.rendering`, which call it with one feed for each sentence. The graphs for the CPU speak one sentence at a
-time, because that keeps its cores busy; there the list is a loop. On a GPU another class with the same `run` pads the
-feeds to a common length (a few fixed ones, so that nothing is planned anew for a new length), adds the mask that the
-networks were trained with, and runs them as one batch: padded frames change nothing. What is one step of the engine's
-iterator here is then one list, of all sentences that want a window.
+time, because that keeps its cores busy; there the list is a loop. `svc.engine.batches` runs it as one batch, for a GPU.
 """
 
 from collections.abc import Sequence
@@ -90,7 +87,7 @@ class Stream:
         """`start`: the first frame it is given, of `total`. Unless that is 0, its first `context` frames are wrong."""
         self._shape, self._total = shape, total
         self._state = np.zeros((1, shape.blocks, shape.reach, shape.width), dtype=np.float32)
-        self.given = self.made = start
+        self.given = self.made = self._asked = start
 
     @property
     def finished(self) -> bool:
@@ -99,18 +96,18 @@ class Stream:
     def feed(self, end: int) -> tuple[slice, Feed] | None:
         """The frames to give it, so that it makes those before `end`, and what it needs beside them.
 
-        None if they are made already.
+        None if they are made already. Nothing changes before `keep`: a run that failed can be tried again.
         """
         last = min(self._total, end + self._shape.context)
         if last <= self.given:
             return None
-        frames, self.given = slice(self.given, last), last
-        tail = np.zeros((1, self._shape.reach * self.finished, self._shape.width), dtype=np.float32)
-        return frames, {"state": self._state, "tail": tail}
+        self._asked = last
+        tail = np.zeros((1, self._shape.reach * (last == self._total), self._shape.width), dtype=np.float32)
+        return slice(self.given, last), {"state": self._state, "tail": tail}
 
     def keep(self, state: Array) -> slice:
         """Keeps the state after a run; returns which frames it has made."""
-        self._state = state
+        self._state, self.given = state, self._asked
         end = self._total if self.finished else self.given - self._shape.context
         made, self.made = slice(self.made, end), end
         return made

@@ -37,17 +37,21 @@ class Runtime:
             return False
         return platform.machine() in ("aarch64", "arm64") or "vnni" in _read_cpuinfo()
 
+    def require_device(self) -> None:
+        """Raises `EngineUnavailable` if ONNX Runtime cannot use the device at all."""
+        if self.device == "cuda":
+            ort.preload_dlls()  # CUDA and cuDNN may be installed as Python packages, where the loader does not look
+        if _PROVIDERS[self.device] not in ort.get_available_providers():
+            raise _cuda_unavailable("the installed one has none")
+
     def create_session(self, model: bytes, *, keep_half_precision: bool = False) -> ort.InferenceSession:
         """A session on the device; raises `EngineUnavailable` rather than fall back to another device.
 
         With `keep_half_precision`, weights stored so are converted at every run and not once: half of the memory, for a
         network that seldom runs.
         """
+        self.require_device()
         provider = _PROVIDERS[self.device]
-        if self.device == "cuda":
-            ort.preload_dlls()  # CUDA and cuDNN may be installed as Python packages, where the loader does not look
-        if provider not in ort.get_available_providers():
-            raise _cuda_unavailable("the installed one has none")
         options = ort.SessionOptions()
         options.intra_op_num_threads = self.threads
         # A thread that spins while it waits takes a core from other work.

@@ -96,17 +96,17 @@ class Sentence:
         features, state = outputs
         made = _in_half_frames(self._decoder.keep(state))
         missing = self._head.given + self._features.shape[1]  # features before these are of no use
-        self._features = np.concatenate([self._features, features[:, missing - made.start :]], axis=1)
+        features = features[:, missing - made.start :]
+        # As a rule the head has had all that were made before.
+        self._features = np.concatenate([self._features, features], axis=1) if self._features.size else features
 
     def feed_head(self, end: int) -> Feed | None:
         if (step := self._head.feed(2 * end + _SOURCE_CONTEXT)) is None:
             return None
         frames, feed = step
-        count = frames.stop - frames.start
-        features, self._features = self._features[:, :count], self._features[:, count:]
         position = self._head.made - self._hidden.shape[1]
         return {
-            "features": features,
+            "features": self._features[:, : frames.stop - frames.start],
             "f0": self._f0[:, position : frames.stop],
             "phase": self._phase[:, position : frames.stop],
             "film": self._head_film,
@@ -118,7 +118,8 @@ class Sentence:
 
     def store_head(self, outputs: Sequence[Array]) -> None:
         wave, hidden, state = outputs
-        made = self._head.keep(state)
+        given, made = self._head.given, self._head.keep(state)
+        self._features = self._features[:, self._head.given - given :]
         kept = self._hidden.shape[1]  # half frames of the window before, which are in this wave again
         self._hidden = hidden
         left = _SOURCE_CONTEXT if kept else 0

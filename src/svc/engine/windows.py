@@ -66,23 +66,24 @@ def split_at_words(phonemes: str, starts: npt.NDArray[np.int64]) -> Iterator[Win
     yield Window(first, len(phonemes), int(starts[first]), int(starts[-1]))
 
 
-def split_into_steps(phonemes: str, starts: npt.NDArray[np.int64]) -> Iterator[Window]:
+def split_into_steps(phonemes: str, starts: npt.NDArray[np.int64], longest: int = LONGEST_STEP) -> Iterator[Window]:
     """Splits an utterance between words into windows that grow and are bounded pieces of work.
 
-    Windows that a very long word is cut into have no phonemes of their own, except the first.
+    A window is as long as `longest` or a word longer; twice as long, and it is cut. Windows that a very long word is
+    cut into have no phonemes of their own, except the first.
     """
     first, start, least = 0, int(starts[0]), _FIRST_STEP
     for index, symbol in enumerate(phonemes):
         end = int(starts[index + 1])
         if symbol == " " and end - start >= least and starts[-1] - end >= _FIRST_STEP // 2:
-            yield from _cut(Window(first, index + 1, start, end))
-            first, start, least = index + 1, end, min(least * _GROWTH, LONGEST_STEP)
-    yield from _cut(Window(first, len(phonemes), start, int(starts[-1])))
+            yield from _cut(Window(first, index + 1, start, end), 2 * longest)
+            first, start, least = index + 1, end, min(least * _GROWTH, longest)
+    yield from _cut(Window(first, len(phonemes), start, int(starts[-1])), 2 * longest)
 
 
-def _cut(window: Window) -> Iterator[Window]:
-    """The window, or several if it is long: a word may last for seconds."""
+def _cut(window: Window, frames: int) -> Iterator[Window]:
+    """The window, or several if it is longer: a word may last for seconds."""
     first = window.first
-    for start in range(window.start, window.end, 2 * LONGEST_STEP):
-        yield Window(first, window.last, start, min(start + 2 * LONGEST_STEP, window.end))
+    for start in range(window.start, window.end, frames):
+        yield Window(first, window.last, start, min(start + frames, window.end))
         first = window.last
