@@ -3,6 +3,7 @@
     python -m acoustic.exactness                                          # the networks, with random weights
     python -m acoustic.exactness --teacher kokoro.pt                      # and the teacher's batched prosody
     python -m acoustic.exactness --run run --floats floats --int8 int8    # and exports of a run
+    python -m acoustic.exactness --run run --batches ../src/svc/data      # and those for a GPU
 
 Prints the largest differences, relative to the peak; fails where they are more than rounding. Int8 is printed only:
 it differs from floats by design, but its windows must equal its whole.
@@ -12,10 +13,16 @@ import argparse
 from pathlib import Path
 
 import numpy as np
+import onnxruntime
 import torch
+from svc.engine.batches import BatchedNetworks
+from svc.engine.phonemes import tokenize
+from svc.engine.protocol import Utterance
+from svc.engine.rendering import begin, render
 
 from acoustic import model
 from acoustic.batched_teacher import BatchedProsody, BatchedSpeech
+from acoustic.export import GRAPHS
 from acoustic.exported import ExportedNetworks
 from acoustic.prosody_cache import pad_texts
 from head.model import accumulate_phase
@@ -23,6 +30,7 @@ from teacher import port
 from teacher.kokoro import FRAME
 
 ROUNDING = 2e-4
+SENTENCES = ("wˌɛn ðə stˈɔɹm kˈAm ˈɪn fɹʌm ðə wˈɛst, ðə hˈOl hˈɑɹbəɹ wɛnt kwˈIət.", "jˈɛs.", "nˈObˌɑdi spˈOk.")
 
 
 def compare(one: torch.Tensor, other: torch.Tensor) -> float:
@@ -129,11 +137,15 @@ def check_teacher(path: Path) -> tuple[float, float]:
 
 
 @torch.no_grad()
-def check_export(run: Path, exported: Path) -> dict[str, float]:
-    """Exported graphs against torch, and a window of theirs against their whole."""
-    prosody, decoder, head = (model.load(name, run) for name in ("prosody", "decoder", "head"))
-    ids = torch.tensor([[0, *port.PROBE_IDS, *port.PROBE_IDS, 0]])
-    style, timbre = prosody.style.mean[None], decoder.style.mean.expand(1, model.LAYERS, -1).contiguous()
+def speak(
+    prosody: model.Prosody,
+    decoder: model.Decoder,
+    head: model.Head,
+    ids: torch.Tensor,
+    style: torch.Tensor,
+    timbre: torch.Tensor,
+) -> tuple[torch.Tensor, ...]:
+    """Durations, F0, energy, features and samples of one whole sentence, with torch."""
     film = prosody.make_film(style)
     encoded = prosody.encode(ids, film, None)
     durations = torch.round(prosody.predict_durations(encoded)).clamp(min=1).long()
@@ -145,6 +157,43 @@ def check_export(run: Path, exported: Path) -> dict[str, float]:
     features = decoder(decoder.text(ids)[:, token[0]], place, duration, f0, energy, film, None)
     head_film = head.make_film(timbre[:, -1], statistics, None)
     wave = head(features, f0, accumulate_phase(f0), head_film, torch.zeros(1, dtype=torch.int64))
+    return durations, f0, energy, features, wave
+
+
+def check_batches(run: Path, folder: Path) -> float:
+    """Three sentences at once with the graphs for a GPU, as the service runs them, against each with torch."""
+    networks = [model.load(name, run) for name in ("prosody", "decoder", "head")]
+    batched = BatchedNetworks(
+        {name: onnxruntime.InferenceSession(folder / f"turbo2-batch-{name}.onnx") for name in GRAPHS}
+    )
+    prosody, timbre = networks[0].style.mean, networks[1].style.mean
+    # Of 60 phonemes and more: the service has the same timbre for each.
+    table = torch.cat([timbre, prosody]).expand(510, -1).numpy()
+    utterances = [Utterance(phonemes, table) for phonemes in SENTENCES]
+    sentences = begin(batched, utterances)
+    bounds = [sentence.phonemes.starts[[0, -1]] // 2 for sentence in sentences]
+    middles = [(first + last) // 2 for first, last in bounds]
+    halves = zip(sentences, bounds, middles, strict=True)
+    windows = [[(each, first, middle), (each, middle, last)] for each, (first, last), middle in halves]
+    parts = [render(batched, list(some)) for some in zip(*windows, strict=True)]
+    worst = 0.0
+    for i, utterance in enumerate(utterances):
+        ids = torch.from_numpy(tokenize(utterance))
+        *_, wave = speak(*networks, ids, prosody[None], timbre.expand(1, model.LAYERS, -1))
+        samples = torch.from_numpy(np.concatenate([part[i] for part in parts]))
+        expected = wave[0, int(bounds[i][0]) * 2 * FRAME :][: len(samples)]
+        worst = max(worst, compare(samples, expected))
+    return worst
+
+
+@torch.no_grad()
+def check_export(run: Path, exported: Path) -> dict[str, float]:
+    """Exported graphs against torch, and a window of theirs against their whole."""
+    prosody, decoder, head = (model.load(name, run) for name in ("prosody", "decoder", "head"))
+    ids = torch.tensor([[0, *port.PROBE_IDS, *port.PROBE_IDS, 0]])
+    style, timbre = prosody.style.mean[None], decoder.style.mean.expand(1, model.LAYERS, -1).contiguous()
+    durations, f0, energy, features, wave = speak(prosody, decoder, head, ids, style, timbre)
+    token, _ = model.expand_tokens(durations, int(durations.sum()))
 
     networks = ExportedNetworks(exported)
     output = networks.predict_prosody(ids.numpy(), style.numpy())
@@ -180,7 +229,7 @@ def check_export(run: Path, exported: Path) -> dict[str, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name in ("teacher", "run", "floats", "int8"):
+    for name in ("teacher", "run", "floats", "int8", "batches"):
         parser.add_argument(f"--{name}", type=Path)
     args = parser.parse_args()
     torch.manual_seed(0)
@@ -192,6 +241,8 @@ def main() -> None:
         found["teacher's prosody, batch"], shown["teacher's speech, batch"] = check_teacher(args.teacher)
     if args.run and args.floats:
         found |= {f"floats, {name}": value for name, value in check_export(args.run, args.floats).items()}
+    if args.run and args.batches:
+        found["floats for a GPU, wave"] = check_batches(args.run, args.batches)
     if args.run and args.int8:
         shown |= {f"int8, {name}": value for name, value in check_export(args.run, args.int8).items()}
         for name in ("int8, window", "int8, curves, window"):

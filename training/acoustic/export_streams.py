@@ -112,8 +112,14 @@ def main() -> None:
     }
     for name, (stream, outputs) in streams.items():
         export_stream(name, stream, examples[name], outputs, paths[name])
-    lines = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in sorted(paths.values())]
-    (args.folder / f"{PREFIX}.sha256").write_text("".join(lines))
+    write_hashes(args.folder, PREFIX)
+
+
+def write_hashes(folder: Path, prefix: str) -> None:
+    """The file by which the service checks the graphs."""
+    paths = sorted(folder / f"{prefix}-{name}.onnx" for name in GRAPHS)
+    lines = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in paths]
+    (folder / f"{prefix}.sha256").write_text("".join(lines))
 
 
 if __name__ == "__main__":

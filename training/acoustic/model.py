@@ -376,7 +376,7 @@ class Head(shipped.Head):
     def _analyse(self, wave: Tensor) -> tuple[Tensor, Tensor]:
         if not self.dense_transforms:
             return super()._analyse(wave)
-        batch, middle = len(wave), N_FFT // 2
+        batch, middle = wave.shape[0], N_FFT // 2
         frames = F.pad(wave, (225, 225))
         blocks = frames[:, : frames.shape[1] // HOP * HOP].view(batch, -1, HOP)
         count = blocks.shape[1] - 3
@@ -453,9 +453,18 @@ class Head(shipped.Head):
         return self.norm(x)
 
     def mask_sources(
-        self, hidden: Tensor, f0: Tensor, phase: Tensor, position: Tensor, mask_offset: Tensor | None
+        self,
+        hidden: Tensor,
+        f0: Tensor,
+        phase: Tensor,
+        position: Tensor,
+        mask_offset: Tensor | None,
+        present: Tensor | None = None,
     ) -> Tensor:
-        """As in the shipped head, with the offset on the masks."""
+        """As in the shipped head, with the offset on the masks.
+
+        present [B, T]: 1 where there is a frame, else 0; without it, all are there.
+        """
         batch, count = f0.shape
         with torch.autocast(hidden.device.type, enabled=False):
             hidden = hidden.float()
@@ -465,10 +474,15 @@ class Head(shipped.Head):
             level, real, imaginary, noise_level = masks.view(batch, count, SUBFRAMES, 4, BINS).unbind(3)
             extra = self.additive(F.gelu(self.additive_entry(hidden), approximate="tanh"))
             extra_real, extra_imaginary = extra.view(batch, count, SUBFRAMES, 2, BINS).unbind(3)
-            pulse_real, pulse_imaginary = self._analyse(pulse_train(f0, phase))
+            pulses = pulse_train(f0, phase)
+            if present is not None:
+                pulses = (pulses.view(batch, count, -1) * present[:, :, None]).flatten(1)
+            pulse_real, pulse_imaginary = self._analyse(pulses)
             place = (position[:, None] + torch.arange(count, device=f0.device)) % NOISE_FRAMES
             noise_real, noise_imaginary = self.noise[place].unbind(3)
             level, noise_level = torch.exp(level.clamp(max=6)), torch.exp(noise_level.clamp(max=4))
+            if present is not None:
+                level, noise_level = (each * present[:, :, None, None] for each in (level, noise_level))
             return self._synthesise(
                 level * (real * pulse_real - imaginary * pulse_imaginary)
                 + noise_level * (noise_real + 20 * extra_real),
