@@ -6,10 +6,10 @@ import platform
 import sys
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import onnxruntime
 from rich.console import Console
 from rich.table import Table
 
@@ -75,6 +75,6 @@ def _describe_machine() -> dict[str, str]:
         "cores": str(os.cpu_count()),
         "processor": platform.machine(),
         "Python": platform.python_version(),
-        "ONNX Runtime": version("onnxruntime"),
+        "ONNX Runtime": onnxruntime.__version__,
         "load": " ".join(f"{load:.1f}" for load in os.getloadavg()),
     }

@@ -60,7 +60,8 @@ class Server:
 def run_server(engine: str | None = None) -> Iterator[Server]:
     """Starts `svc serve` on a free port, waits until its engine is ready, and stops it afterwards."""
     environment = {**os.environ, "SVC_ENGINE": engine} if engine else None
-    command = [str(Path(sys.executable).parent / "svc"), "serve", "--host", "127.0.0.1", "--port", "0"]
+    program = "from svc.cli.main import main; main()"  # the command `svc`, where it is not installed either
+    command = [sys.executable, "-c", program, "serve", "--host", "127.0.0.1", "--port", "0"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment)
     try:
         assert process.stdout
