@@ -165,7 +165,7 @@ def _add_neighbours(shape: StreamShape, x: Array) -> Array:
 def _glide(f0: Array) -> Array:
     """Each pitch with the one after it, as pulses between two frames have; the last goes on."""
     following = np.concatenate([f0[:, 1:], f0[:, -1:]], axis=1)
-    return f0 / 100 + following / 50
+    return np.float32(0.01) * f0 + np.float32(0.02) * following
 
 
 def _overlap(sources: Array) -> Array:

@@ -9,6 +9,8 @@ Depthwise convolutions are sums of shifted products: cuDNN plans a convolution a
 the one before, which takes longer than the window.
 """
 
+from typing import Any
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -18,26 +20,39 @@ from acoustic.export import FoldedBlock, ProsodyGraph, split_film, stack_film
 from acoustic.streaming import HIDDEN
 
 
+class FastGelu(torch.autograd.Function):
+    """GELU (tanh) of the sum with a bias: one kernel of ONNX Runtime's own."""
+
+    @staticmethod
+    def forward(ctx: object, x: Tensor, bias: Tensor) -> Tensor:
+        return F.gelu(x + bias, approximate="tanh")
+
+    @staticmethod
+    def symbolic(g: Any, x: Any, bias: Any) -> Any:
+        return g.op("com.microsoft::FastGelu", x, bias).setType(x.type())
+
+
 class ShiftedBlock(FoldedBlock):
     """A block for batches, with shifted products; what lies before and after the frames is zero."""
 
     def __init__(self, block: model.MaskedBlock) -> None:
         super().__init__(block)
         self.reach = self.depthwise.kernel_size[0] // 2
+        self.taps = self.depthwise.weight.detach()[:, 0].T.contiguous().unbind()
 
     def forward(self, x: Tensor, gain: Tensor | None, offset: Tensor | None, mask: Tensor | None) -> Tensor:
         return self.finish(F.pad(x, (0, 0, self.reach, self.reach)), gain, offset)
 
     def finish(self, x: Tensor, gain: Tensor | None, offset: Tensor | None) -> Tensor:
         """x has `reach` frames more at either end than the result."""
-        taps = self.depthwise.weight[:, 0].T
-        last = len(taps) - 1
-        shifted = [x[:, i : i - last or None] for i in range(len(taps))]
-        y = sum((tap * part for tap, part in zip(taps, shifted, strict=True)), start=self.depthwise.bias)
+        last = len(self.taps) - 1
+        shifted = [x[:, i : i - last or None] for i in range(len(self.taps))]
+        y = sum((tap * part for tap, part in zip(self.taps, shifted, strict=True)), start=self.depthwise.bias)
         y = F.layer_norm(y, self.scale.shape)
         if gain is not None:
             y = y * gain + offset
-        return shifted[self.reach] + self.contract(F.gelu(self.expand(y), approximate="tanh"))
+        y = FastGelu.apply(F.linear(y, self.expand.weight), self.expand.bias)
+        return shifted[self.reach] + self.contract(y)
 
 
 class WindowBlock(ShiftedBlock):

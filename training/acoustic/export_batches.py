@@ -15,11 +15,14 @@ import torch
 from torch import Tensor, nn
 
 from acoustic import batching, model
-from acoustic.export import GRAPHS, OPSET, ConditioningGraph, store_as_fp16
+from acoustic.export import GRAPHS, ConditioningGraph, store_as_fp16
 from acoustic.export_streams import HALF_FRAMES, make_examples, write_hashes
 from acoustic.streaming import HIDDEN
 
 PREFIX = "turbo2-batch"
+OPSET = 18
+"""The newest for which ONNX Runtime has CUDA kernels of all that is needed: what it computes on the CPU is copied there
+and back."""
 
 
 def widen(name: str, windows: batching.Windows, example: dict[str, Tensor]) -> dict[str, Tensor]:
@@ -50,6 +53,7 @@ def export_graph(graph: nn.Module, example: dict[str, Tensor], outputs: list[str
         output_names=outputs,
         dynamic_axes={name: {0: "batch"} | ({1: counted[name]} if name in counted else {}) for name in names},
         opset_version=OPSET,
+        custom_opsets={"com.microsoft": 1},
         dynamo=False,
     )
     exported = onnx.load(path)
