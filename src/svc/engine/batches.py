@@ -5,9 +5,10 @@ The graphs (training/acoustic/batching.py) are given windows of one length and r
 cut off: frames before its sentence, after its own end, and padding. An item of a batch is made as it is alone.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import threading
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -30,22 +31,89 @@ class Session(Protocol):
     def run(self, output_names: None, input_feed: Feed) -> Sequence[npt.NDArray[Any]]: ...
 
 
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """A network that works window by window: inputs with so many values for each frame, and the same of its outputs."""
+
+    shape: StreamShape
+    inputs: Mapping[str, int]
+    outputs: int
+
+
+_LAYOUTS = {
+    "curves": _Layout(CURVES, {"curve_text": 1, "place": 1, "duration": 1}, 2),
+    "text": _Layout(TEXT, {"ids": 1}, 1),
+    "decoder": _Layout(DECODER, {"text": 1, "place": 1, "duration": 1, "f0": 2, "energy": 2}, 2),
+}
+
+
 class BatchedNetworks:
     """Each list of feeds is one batch."""
 
     def __init__(self, sessions: Mapping[str, Session]) -> None:
         self._sessions = sessions
-        self._layouts: dict[str, Callable[[Session, Sequence[Feed]], list[list[Array]]]] = {
-            "prosody": _run_sentences,
-            "conditioning": _run_voices,
-            "curves": partial(_run_windows, CURVES, {"curve_text": 1, "place": 1, "duration": 1}, 2),
-            "text": partial(_run_windows, TEXT, {"ids": 1}, 1),
-            "decoder": partial(_run_windows, DECODER, {"text": 1, "place": 1, "duration": 1, "f0": 2, "energy": 2}, 2),
-            "head": _run_head,
-        }
+        self._buffers = _Buffers()
 
     def run(self, graph: str, feeds: Sequence[Feed]) -> list[list[Array]]:
-        return self._layouts[graph](self._sessions[graph], feeds) if feeds else []
+        if not feeds:
+            return []
+        if graph == "conditioning":
+            outputs = self._sessions[graph].run(None, _stack(feeds, feeds[0]))
+            return [[output[i : i + 1].copy() for output in outputs] for i in range(len(feeds))]
+        if graph == "prosody":
+            return self._run_sentences(feeds)
+        return self._run_head(feeds) if graph == "head" else self._run_windows(graph, feeds)
+
+    def _run_sentences(self, feeds: Sequence[Feed]) -> list[list[Array]]:
+        lengths = [feed["ids"].shape[1] for feed in feeds]
+        length = choose_length(max(lengths))
+        inputs = _stack(feeds, ("style", "speed"))
+        inputs["ids"] = self._buffers.pad(feeds, "ids", length)
+        inputs["present"] = _mark_present(length, np.zeros(len(feeds)), np.array(lengths))
+        durations, text, *others = self._sessions["prosody"].run(None, inputs)
+        return [
+            [durations[i : i + 1, :count], text[i : i + 1, :count].copy(), *(each[i : i + 1].copy() for each in others)]
+            for i, count in enumerate(lengths)
+        ]
+
+    def _run_windows(self, graph: str, feeds: Sequence[Feed]) -> list[list[Array]]:
+        layout = _LAYOUTS[graph]
+        counts = [feed[next(iter(layout.inputs))].shape[1] for feed in feeds]
+        windows = _Windows(layout.shape, feeds, counts, before=layout.shape.context)
+        pad = self._buffers.pad
+        padded = {name: pad(feeds, name, rate * windows.length) for name, rate in layout.inputs.items()}
+        films = _stack(feeds, ("film",) if "film" in feeds[0] else ())
+        *outputs, state = self._sessions[graph].run(None, padded | films | windows.inputs)
+        made = [
+            slice(layout.outputs * first, layout.outputs * last)
+            for first, last in zip(windows.first, windows.last, strict=True)
+        ]
+        return [
+            [*(output[i : i + 1, cut] for output in outputs), state[i : i + 1].copy()] for i, cut in enumerate(made)
+        ]
+
+    def _run_head(self, feeds: Sequence[Feed]) -> list[list[Array]]:
+        """Pitch and phase begin earlier than the window: where the samples do that are made again."""
+        before = HEAD.context + _KEPT
+        windows = _Windows(HEAD, feeds, [feed["features"].shape[1] for feed in feeds], before)
+        starts = [before + count - feed["f0"].shape[1] for count, feed in zip(windows.counts, feeds, strict=True)]
+        length = before + windows.length
+        f0, phase = (self._buffers.pad(feeds, name, length, starts) for name in ("f0", "phase"))
+        for row, count in zip(f0, windows.counts, strict=True):
+            row[before + count :] = row[before + count - 1]  # a pitch goes on to the end of its last frame
+        inputs = _stack(feeds, ("film", "position", "mask_offset")) | {
+            "features": self._buffers.pad(feeds, "features", windows.length),
+            "f0": f0,
+            "phase": phase,
+            "hidden": _align([feed["hidden"] for feed in feeds], (_KEPT, HEAD.width)),
+        }
+        inputs["position"] -= before * windows.begins
+        waves, hidden, states = self._sessions["head"].run(None, inputs | windows.inputs)
+        outputs = []
+        for i, (begins, last) in enumerate(zip(windows.begins, windows.last, strict=True)):
+            cut = slice(SAMPLES_PER_FRAME * before * begins, SAMPLES_PER_FRAME * (last + _KEPT))
+            outputs.append([waves[i : i + 1, cut], hidden[i : i + 1].copy(), states[i : i + 1].copy()])
+        return outputs
 
 
 def load_batched_networks(runtime: Runtime) -> tuple[BatchedNetworks, str]:
@@ -61,27 +129,9 @@ def choose_length(frames: int) -> int:
     """The length that a batch is padded to: one of a few, so that memory and plans are used again."""
     length = _SHORTEST
     while length < frames:
-        # 32, 48, 64, 96, 128 and so on: at most half of a window is padding, a fifth in the mean.
+        # 32, 48, 64, 96, 128 and so on: at most a third of it is padding.
         length = length * 3 // 2 if length & (length - 1) == 0 else length * 4 // 3
     return length
-
-
-def _run_voices(session: Session, feeds: Sequence[Feed]) -> list[list[Array]]:
-    outputs = session.run(None, _stack(feeds, feeds[0]))
-    return [[output[i : i + 1].copy() for output in outputs] for i in range(len(feeds))]
-
-
-def _run_sentences(session: Session, feeds: Sequence[Feed]) -> list[list[Array]]:
-    lengths = [feed["ids"].shape[1] for feed in feeds]
-    length = choose_length(max(lengths))
-    inputs = _stack(feeds, ("style", "speed"))
-    inputs["ids"] = _pad([feed["ids"] for feed in feeds], length, [0] * len(feeds))
-    inputs["present"] = _mark_present(length, np.zeros(len(feeds)), np.array(lengths))
-    durations, text, *others = session.run(None, inputs)
-    return [
-        [durations[i : i + 1, :count], text[i : i + 1, :count].copy(), *(each[i : i + 1].copy() for each in others)]
-        for i, count in enumerate(lengths)
-    ]
 
 
 class _Windows:
@@ -95,67 +145,43 @@ class _Windows:
         self.ends = np.array([feed["tail"].shape[1] > 0 for feed in feeds])
         self.length = choose_length(int((self.counts + shape.context * self.ends).max()))
         self.inputs: Feed = {
-            "state": np.concatenate([self._complete(feed["state"], shape) for feed in feeds]),
+            "state": _align([feed["state"] for feed in feeds], (shape.blocks, 2 * shape.reach, shape.width)),
             "present": _mark_present(before + self.length, before * self.begins, before + self.counts),
             "last": self.counts[:, None] + np.arange(2 * shape.reach),
         }
         # What is made of each: its first and last frame, counted from `context` frames before its window.
         self.first, self.last = shape.context * self.begins, self.counts + shape.context * self.ends
 
-    @staticmethod
-    def _complete(state: Array, shape: StreamShape) -> Array:
-        missing = 2 * shape.reach - state.shape[2]
-        return np.pad(state, ((0, 0), (0, 0), (missing, 0), (0, 0))) if missing else state
 
+class _Buffers(threading.local):
+    """Arrays for batches, used again by each thread: new ones of this size cost more than filling them."""
 
-def _run_windows(
-    shape: StreamShape, rates: Mapping[str, int], made: int, session: Session, feeds: Sequence[Feed]
-) -> list[list[Array]]:
-    """`rates`: inputs with so many values for each frame; `made`: the same of all outputs but the state."""
-    counts = [feed[next(iter(rates))].shape[1] for feed in feeds]
-    windows = _Windows(shape, feeds, counts, before=shape.context)
-    starts = [0] * len(feeds)
-    padded = {name: _pad([feed[name] for feed in feeds], rate * windows.length, starts) for name, rate in rates.items()}
-    films = _stack(feeds, ("film",) if "film" in feeds[0] else ())
-    *outputs, state = session.run(None, padded | films | windows.inputs)
-    cuts = [slice(made * first, made * last) for first, last in zip(windows.first, windows.last, strict=True)]
-    return [[*(output[i : i + 1, cut] for output in outputs), state[i : i + 1].copy()] for i, cut in enumerate(cuts)]
+    def __init__(self) -> None:
+        self._arrays: dict[tuple[str, int], npt.NDArray[Any]] = {}
 
-
-def _run_head(session: Session, feeds: Sequence[Feed]) -> list[list[Array]]:
-    """Pitch and phase begin earlier than the window: where the samples do that are made again."""
-    before = HEAD.context + _KEPT
-    windows = _Windows(HEAD, feeds, [feed["features"].shape[1] for feed in feeds], before)
-    starts = [before + count - feed["f0"].shape[1] for count, feed in zip(windows.counts, feeds, strict=True)]
-    f0, phase = (_pad([feed[name] for feed in feeds], before + windows.length, starts) for name in ("f0", "phase"))
-    for row, count in zip(f0, windows.counts, strict=True):
-        row[before + count :] = row[before + count - 1]  # a pitch goes on to the end of its last frame
-    no_hidden = np.zeros((1, _KEPT, HEAD.width), dtype=np.float32)
-    inputs = _stack(feeds, ("film", "position", "mask_offset")) | {
-        "features": _pad([feed["features"] for feed in feeds], windows.length, [0] * len(feeds)),
-        "f0": f0,
-        "phase": phase,
-        "hidden": np.concatenate([feed["hidden"] if feed["hidden"].size else no_hidden for feed in feeds]),
-    }
-    inputs["position"] -= before * windows.begins
-    waves, hidden, states = session.run(None, inputs | windows.inputs)
-    outputs = []
-    for i, (begins, last) in enumerate(zip(windows.begins, windows.last, strict=True)):
-        cut = slice(SAMPLES_PER_FRAME * before * begins, SAMPLES_PER_FRAME * (last + _KEPT))
-        outputs.append([waves[i : i + 1, cut], hidden[i : i + 1].copy(), states[i : i + 1].copy()])
-    return outputs
+    def pad(
+        self, feeds: Sequence[Feed], name: str, length: int, starts: Sequence[int] | None = None
+    ) -> npt.NDArray[Any]:
+        """One array for all; around each item lies whatever was there before, which no graph looks at."""
+        first = feeds[0][name]
+        array = self._arrays.get((name, length))
+        if array is None or len(array) < len(feeds):
+            array = self._arrays[name, length] = np.zeros((len(feeds), length, *first.shape[2:]), dtype=first.dtype)
+        for row, feed, start in zip(array, feeds, starts or [0] * len(feeds), strict=False):
+            row[start : start + feed[name].shape[1]] = feed[name][0]
+        return array[: len(feeds)]
 
 
 def _stack(feeds: Sequence[Feed], names: Sequence[str] | Feed) -> Feed:
     return {name: np.concatenate([feed[name] for feed in feeds]) for name in names}
 
 
-def _pad(arrays: Sequence[npt.NDArray[Any]], length: int, starts: Sequence[int]) -> npt.NDArray[Any]:
-    """One array for all, with zeros before each one's start and after its end."""
-    padded = np.zeros((len(arrays), length, *arrays[0].shape[2:]), dtype=arrays[0].dtype)
-    for row, array, start in zip(padded, arrays, starts, strict=True):
-        row[start : start + array.shape[1]] = array[0]
-    return padded
+def _align(arrays: Sequence[Array], shape: tuple[int, ...]) -> Array:
+    """One array for all, with zeros where one has fewer frames, which are the last axis but one."""
+    aligned = np.zeros((len(arrays), *shape), dtype=np.float32)
+    for row, array in zip(aligned, arrays, strict=True):
+        row[..., shape[-2] - array.shape[-2] :, :] = array[0]
+    return aligned
 
 
 def _mark_present(length: int, first: npt.NDArray[Any], last: npt.NDArray[Any]) -> Array:
