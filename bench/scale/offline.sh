@@ -2,7 +2,7 @@
 # Measures svc-turbo 2 on a machine with an NVIDIA GPU and without internet.
 #
 #   bench/scale/offline.sh pack PARTS       where there is internet: files of at most 56 MiB in the folder PARTS
-#   bench/scale/offline.sh run PARTS [...]  on the machine: `bench.scale.gpu` with the parts; further arguments are its own
+#   bench/scale/offline.sh run PARTS [...]  on the machine: `bench.scale.gpu` from the parts, with further arguments
 #
 # Packed are bench/, wheels of svc and of what it needs for Python 3.12 on x86_64, and onnxruntime-gpu for CUDA 13. The
 # graphs of `acoustic.export_batches` must be in src/svc/data. The machine needs Python 3.12 with pip, and CUDA 13 with
@@ -21,7 +21,8 @@ pack() {
   rm -f "$kit"/svc/src/svc/data/{turbo-head,voice-encoder}.onnx
   cp "$root"/src/svc/data/turbo2-batch* "$kit/svc/src/svc/data"
   python3 -m pip wheel -q --no-deps -w "$kit/wheels" "$kit/svc"
-  sed -n '/^dependencies = \[/,/^\]/s/^ *"\(.*\)",$/\1/p' "$root/pyproject.toml" | grep -v -e ^kokoro -e ^onnx -e ^pyopenjtalk > "$kit/needed"
+  sed -n '/^dependencies = \[/,/^\]/s/^ *"\(.*\)",$/\1/p' "$root/pyproject.toml" |
+    grep -v -e ^kokoro -e ^onnx -e ^pyopenjtalk > "$kit/needed"
   platforms=$(printf -- '--platform manylinux_%s_x86_64 ' 2_5 2_12 2_17 2_24 2_26 2_27 2_28)
   # shellcheck disable=SC2086 # several options
   python3 -m pip download -q -d "$kit/wheels" --python-version 3.12 --only-binary :all: $platforms \
