@@ -164,8 +164,9 @@ def _add_neighbours(shape: StreamShape, x: Array) -> Array:
 
 def _glide(f0: Array) -> Array:
     """Each pitch with the one after it, as pulses between two frames have; the last goes on."""
-    following = np.concatenate([f0[:, 1:], f0[:, -1:]], axis=1)
-    return np.float32(0.01) * f0 + np.float32(0.02) * following
+    following: Array = np.concatenate([f0[:, 1:], f0[:, -1:]], axis=1)
+    glide: Array = ((f0 + 2 * following) / 100).astype(np.float32)
+    return glide
 
 
 def _overlap(sources: Array) -> Array:
