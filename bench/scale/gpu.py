@@ -43,11 +43,15 @@ class Heard:
 class Measured:
     heard: list[Heard]
     elapsed: float
+    cpu: float
+    """Seconds of processors, of the engine's or the server's process."""
 
     def summarize(self) -> dict[str, float]:
         first = sorted(each.first for each in self.heard)
+        speech = sum(each.seconds for each in self.heard)
         return {
-            "speech_a_second": sum(each.seconds for each in self.heard) / self.elapsed,
+            "speech_a_second": speech / self.elapsed,
+            "cpu_for_a_second": self.cpu / speech,
             "first_median": median(first),
             "first_95": first[int(0.95 * len(first))],
             "texts": len(first),
@@ -58,20 +62,29 @@ def main(
     at_once: Annotated[str, typer.Option(help="Utterances at once, engine alone.")] = "1,16,64,256",
     streams: Annotated[str, typer.Option(help="Streams at once, over HTTP.")] = "1,16,64",
     seconds: Annotated[float, typer.Option(help="How long each number is measured.")] = 10,
+    length: Annotated[int, typer.Option(help="Sentences in each text over HTTP.", min=1)] = 4,
     output: options.Output = None,
 ) -> None:
     """SVC_ENGINE and SVC_DEVICE say of what. Every stream speaks one text after the other."""
     settings = Settings()
     texts = [each.text for each in sentences.read("en")]
+    longer = [" ".join(texts[i : i + length]) for i in range(0, len(texts), length)]
     measured = {
         "engine alone": measure_engine(settings, texts, _parse(at_once), seconds),
-        "over HTTP": measure_service(texts, _parse(streams), seconds),
+        "over HTTP": measure_service(longer, _parse(streams), seconds),
     }
     found = {name: {count: each.summarize() for count, each in by.items()} for name, by in measured.items()}
     report = Report(
         "gpu",
         f"Speech in a second, SVC_ENGINE={settings.engine}, SVC_DEVICE={settings.device}",
-        ["", "at once", "seconds of speech a second", "first audio, median", "95th percentile"],
+        [
+            "",
+            "at once",
+            "seconds of speech a second",
+            "first audio, median",
+            "95th percentile",
+            "CPU time for a second",
+        ],
         [
             [
                 name,
@@ -79,11 +92,13 @@ def main(
                 f"{each['speech_a_second']:,.0f}",
                 f"{1000 * each['first_median']:.0f} ms",
                 f"{1000 * each['first_95']:.0f} ms",
+                f"{1000 * each['cpu_for_a_second']:.2f} ms",
             ]
             for name, by_count in found.items()
             for count, each in by_count.items()
         ],
-        figures={"device": settings.device, "seconds": seconds, "found": found},
+        notes=[f"Alone, every text is a sentence; over HTTP, {length} of them. At once: each asks for its next text."],
+        figures={"device": settings.device, "seconds": seconds, "length": length, "found": found},
     )
     report.show()
     report.save(output)
@@ -105,10 +120,10 @@ def measure_engine(settings: Settings, texts: list[str], counts: list[int], seco
         return Heard(first, (samples + sum(len(chunk.samples) for chunk in chunks)) / engine.sample_rate)
 
     def measure(count: int, period: float) -> Measured:
-        began = time.perf_counter()
+        began, cpu = time.perf_counter(), time.process_time()
         with ThreadPoolExecutor(count) as pool:
             heard = pool.map(lambda items: _repeat(speak, items, began + period), _share(phonemes, count))
-            return _collect(heard, began)
+            return Measured(_join(heard), time.perf_counter() - began, time.process_time() - cpu)
 
     return {count: (measure(count, _WARM_UP_SECONDS), measure(count, seconds))[1] for count in counts}
 
@@ -122,8 +137,9 @@ def measure_service(texts: list[str], counts: list[int], seconds: float) -> dict
             shares = _share(_share(texts, count), min(_CLIENTS, count), once=True)
             for period in (_WARM_UP_SECONDS, seconds):
                 jobs = [(server.address, share, period) for share in shares]
-                began = time.perf_counter()
-                measured[count] = _collect(pool.map(_stream_all, jobs), began)
+                began, cpu = time.perf_counter(), server.cpu_seconds()
+                heard = _join(pool.map(_stream_all, jobs))
+                measured[count] = Measured(heard, time.perf_counter() - began, server.cpu_seconds() - cpu)
     return measured
 
 
@@ -174,9 +190,8 @@ def _repeat(speak: Callable[[str], Heard], items: Sequence[str], end: float) -> 
     return heard
 
 
-def _collect(results: Iterator[list[Heard]], began: float) -> Measured:
-    heard = [each for some in results for each in some]
-    return Measured(heard, time.perf_counter() - began)
+def _join(results: Iterator[list[Heard]]) -> list[Heard]:
+    return [each for some in results for each in some]
 
 
 def _share(items: Sequence[T], count: int, *, once: bool = False) -> list[list[T]]:

@@ -4,7 +4,7 @@ Stand-ins in numpy compute what the graphs for a GPU do. Where the graphs are in
 """
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
 
@@ -134,7 +134,9 @@ def test_graphs_make_in_a_batch_what_they_make_alone(voices: VoiceCatalogue) -> 
 
 @pytest.mark.real
 @installed
-def test_threads_that_share_batches_get_their_own_speech(voices: VoiceCatalogue) -> None:
+def test_threads_that_share_batches_get_their_own_speech(
+    voices: VoiceCatalogue, transcribe: Callable[[Samples], str]
+) -> None:
     engine = Turbo2Engine(threads=2, batches=True)
     engine.load()
     utterances = [Utterance(PHONEMES[i:], voices.default.style, Delivery(seed=i)) for i in range(4)]
@@ -148,3 +150,4 @@ def test_threads_that_share_batches_get_their_own_speech(voices: VoiceCatalogue)
     for one, other in zip(alone, together, strict=True):
         assert one.shape == other.shape
         assert np.abs(one - other).max() < 1e-3 * np.abs(one).max()
+    assert {"storm", "west", "whole", "quiet"} <= set(transcribe(together[0]).split())
