@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from svc.engine.batcher import MOST_AT_ONCE
 from svc.engine.cpus import count_cpus
 from svc.settings import Settings
 
@@ -82,3 +83,10 @@ def test_affinity_without_control_groups(tmp_path: Path, monkeypatch: pytest.Mon
 def test_threads_follow_the_affinity(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {3})
     assert Settings().threads == 1
+
+
+def test_a_gpu_has_as_many_workers_as_a_batch_has_places(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(16)))
+    assert Settings(engine="turbo2", device="cuda").workers == MOST_AT_ONCE
+    assert Settings(engine="turbo2", device="cuda", workers=3).workers == 3
+    assert [Settings(engine="turbo", device="cuda").workers, Settings(engine="turbo2").workers] == [8, 8]
