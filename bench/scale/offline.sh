@@ -5,8 +5,8 @@
 #   bench/scale/offline.sh run PARTS [...]  on the machine: `bench.scale.gpu` from the parts, with further arguments
 #
 # Packed are bench/, wheels of svc and of what it needs for Python 3.12 on x86_64, and onnxruntime-gpu for CUDA 13. The
-# graphs of `acoustic.export_batches` must be in src/svc/data. The machine needs Python 3.12 with pip, and CUDA 13 with
-# cuDNN 9: PyTorch's own (a build for cu130 has them) will do.
+# graphs of `acoustic.export_batches` must be in src/svc/data. The machine needs Python 3.12, and CUDA 13 with cuDNN 9:
+# PyTorch's own (a build for cu130 has them) will do.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 parts=$(realpath -m "${2:?a folder for the parts}")
@@ -36,7 +36,7 @@ run() {
   kit=$parts/kit
   mkdir -p "$kit"
   cat "$parts"/part-* | tar -x -C "$kit"
-  python3 -m pip install -q --no-index --no-deps --target "$kit/site" "$kit"/wheels/*.whl
+  for wheel in "$kit"/wheels/*.whl; do python3 -m zipfile -e "$wheel" "$kit/site"; done # it may have no pip
   # CUDA's libraries as Python packages, where the loader does not look.
   libraries=$(python3 -c 'import sys, pathlib
 print(*(p for each in sys.path for p in pathlib.Path(each).glob("nvidia/**/lib")), sep=":")')
