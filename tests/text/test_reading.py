@@ -14,7 +14,7 @@ from svc.text.split import Splitter
 
 HERE = Path(__file__).parent
 
-_CAMEL_CASE = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_CAMEL_CASE = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 
 
