@@ -29,6 +29,7 @@ _END_MARK = re.compile(
     rf"|(?P<mark>[.!?…؟۔‼⁇⁈⁉]+)(?P<closers>[{re.escape(_CLOSERS)}]*)"
     r"|(?P<line>\n)"
 )
+_OPERATORS = frozenset("=×÷≠≤≥≈")  # "5! = 120" is one sentence
 _SPACES = re.compile(r"\s+")
 _SPACES_OR_NONE = re.compile(r"\s*")
 _WORD = re.compile(r"[\w'’]*")
@@ -227,6 +228,8 @@ class _Candidate:
             return not (self.follower == "と" and self.mark["wide"][-1] in _CLOSERS)
         if not self.spaces:
             return self.mark["mark"][-1] in "!?" and bool(_CJK.match(self.follower))
+        if self.follower in _OPERATORS:
+            return False
         quoted = bool(self.mark["closers"].strip("*_~`"))
         if quoted and self.follower.islower():
             return False
@@ -244,7 +247,7 @@ class _Candidate:
         spellings = {word, word.lower()}
         if spellings & NEVER_END:
             return False
-        if spellings & BEFORE_NUMBERS:
+        if spellings & BEFORE_NUMBERS and not (len(word) == 1 and word.isupper()):  # p. 5, but P. Smith
             return not self.follower.isdigit()
         pieces = word.split(".")
         is_initials = all(len(piece) <= 2 and piece.isalpha() for piece in pieces) and len(pieces[0]) == 1
@@ -280,7 +283,8 @@ NEVER_END = frozenset({
 
 # The sentence continues only if a number follows: "No. 5", but "No. I will not."
 BEFORE_NUMBERS = frozenset({
-    "no", "nos", "nr", "p", "pp", "fig", "figs", "vol", "vols", "ch", "chap", "sec", "art", "eq", "ed", "pt",
+    "no", "nos", "nr", "p", "pp", "pg", "ex", "fn", "para", "ver",
+    "fig", "figs", "vol", "vols", "ch", "chap", "sec", "art", "eq", "ed", "pt",
     "pág", "págs", "núm", "n", "num", "pag",
 })  # fmt: skip
 
@@ -290,7 +294,9 @@ MAY_END = frozenset({
     "Wed", "Thu", "Thur", "Thurs", "Fri", "Sat", "Sun", "St", "ave", "Rd", "blvd", "Ln", "hwy", "pkwy", "Sq",
     "apt", "dept", "Univ", "assn", "bldg", "inc", "ltd", "Co", "Corp", "llc", "bros", "jr", "esq", "phd",
     "ph.d", "etc", "al", "est", "min", "max", "hr", "hrs", "sec", "secs", "mins", "lb", "lbs", "oz",
-    "yd", "mi", "avg", "misc", "temp", "dist", "ext", "ud", "uds", "vd", "ee.uu", "cía", "s.a", "ltda",
+    "yd", "mi", "avg", "misc", "temp", "dist", "ext", "acct", "asst", "assoc", "mgr", "mtg", "ea", "ed", "fl", "rm",
+    "Ste", "sq", "cu", "Ter", "Terr", "Plz", "Cir", "Cres", "qty", "govt", "pkg", "orig", "prev", "appt", "gal", "qt", "wk",
+    "wks", "yr", "yrs", "mo", "tsp", "tbsp", "ud", "uds", "vd", "ee.uu", "cía", "s.a", "ltda",
 })  # fmt: skip
 
 # Words that often begin a sentence and seldom a name.

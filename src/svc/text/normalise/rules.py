@@ -29,9 +29,14 @@ class Rule:
         self.verbalise: Verbalise = (lambda _: spoken) if isinstance(spoken, str) else spoken
 
 
+def behind(*words: str) -> str:
+    """A pattern for the position after one of these words and a space."""
+    return "(?:" + "|".join(rf"(?<=\b{re.escape(word)} )" for word in words) + ")"
+
+
 def after(*words: str) -> str:
     """A pattern for the position between one of these words, with a space, and a digit."""
-    return r"(?=\d)(?:" + "|".join(rf"(?<=\b{re.escape(word)} )" for word in words) + ")"
+    return r"(?=\d)" + behind(*words)
 
 
 def any_of(words: Iterable[str]) -> str:

@@ -3,12 +3,20 @@
 from svc.text.normalise import typography, urls
 from svc.text.normalise.english import (
     abbreviations,
-    dates_and_times,
+    addresses,
+    chats,
+    code,
+    counting,
+    dates,
+    magnitudes,
     mathematics,
     money,
-    numbers,
+    names,
     phones_and_versions,
+    roman,
+    times,
     units,
+    years,
 )
 from svc.text.normalise.english.numbers import Numbers
 from svc.text.normalise.rules import Rule
@@ -24,26 +32,33 @@ def _spell(letters: str) -> str:
 
 SIGNS = SignNames(
     at="at", dot="dot", slash="slash", hyphen="dash", underscore="underscore", hashtag="hashtag",
-    equals="equals", question="question mark", ampersand="and", colon="colon", spell=_spell,
+    equals="equals", question="question mark", ampersand="and", colon="colon", spell=_spell, plus="plus",
 )  # fmt: skip
 
 
 def build_rules(*, british: bool) -> tuple[Rule, ...]:
     speller = Numbers(british)
     return (
+        *code.ARROWS,
         *typography.BLOCKS,
+        *code.build_number_sign_rules(speller),
         *urls.build_rules(SIGNS, speller.integer),
-        *dates_and_times.build_date_rules(speller),
+        *chats.RULES,
+        *dates.build_rules(speller),
+        *years.build_rules(speller),
         *phones_and_versions.build_phone_rules(speller),
-        *dates_and_times.build_time_rules(speller),
+        *times.build_rules(speller),
         *money.build_rules(speller),
+        *addresses.build_rules(speller),
         *abbreviations.RULES,
+        *code.build_rules(speller),
         *units.build_rules(speller),
         *mathematics.build_rules(speller),
         *phones_and_versions.build_version_rules(speller),
-        *abbreviations.build_letter_rules(speller),
-        *numbers.build_roman_rules(speller),
-        *numbers.build_rules(speller),
+        *magnitudes.build_rules(speller),
+        *names.build_rules(speller),
+        *roman.build_rules(speller),
+        *counting.build_rules(speller),
         Rule(r"(?<![^\W_])<3(?!\d)", "heart"),
         Rule(r"[ ]*&[ ]*", " and "),
         Rule(r"(?<=[^\W\d_])/(?=[^\W_])", " "),

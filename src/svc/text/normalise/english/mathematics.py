@@ -2,7 +2,9 @@
 
 import re
 
+from svc.text.normalise.english.adjectives import is_adjective
 from svc.text.normalise.english.numbers import NUMBER, NUMBER_START, Numbers
+from svc.text.normalise.english.unit_names import UNITS, pluralise_unit
 from svc.text.normalise.rules import Rule, any_of
 
 FRACTIONS = {
@@ -16,7 +18,10 @@ OPERATORS = {
     "/": "divided by", "<": "is less than", ">": "is greater than", "≤": "is less than or equal to",
     "≥": "is greater than or equal to", "<=": "is less than or equal to", ">=": "is greater than or equal to",
     "≈": "is approximately", "≠": "is not equal to", "!=": "is not equal to", "==": "equals",
-    "±": "plus or minus", "+/-": "plus or minus", "∈": "is in", "·": "times",
+    "===": "equals", "!==": "is not equal to", "≡": "is equivalent to", "∝": "is proportional to",
+    "±": "plus or minus", "+/-": "plus or minus", "·": "times", "∈": "is in", "∉": "is not in",
+    "⊂": "is a subset of", "⊆": "is a subset of", "∪": "union", "∩": "intersection", "∧": "and", "∨": "or",
+    "⇔": "if and only if",
 }  # fmt: skip
 
 # Between words these are hyphens, asterisks and slashes: they are operators only between numbers.
@@ -26,7 +31,7 @@ SIGNS = {
     "√": "the square root of ", "∞": "infinity", "∑": "the sum of ", "∫": "the integral of ",
     "∂": "partial ", "∆": "delta ", "≈": "approximately ", "±": "plus or minus ", "≤": "at most ",
     "≥": "at least ", "§": "section ", "©": "copyright ", "×": " times ", "÷": " divided by ",
-    "≠": " is not equal to ",
+    "≠": " is not equal to ", "∀": "for all ", "∃": "there exists ", "∅": "the empty set", "¬": "not ",
 }  # fmt: skip
 
 GREEK = {
@@ -69,11 +74,16 @@ def build_rules(numbers: Numbers) -> list[Rule]:
 
     def say_power(match: re.Match[str]) -> str:
         exponent = (match["sign"] or match["digits"]).translate(SUPERSCRIPTS)
+        unit = f" {pluralise_unit(UNITS[match['unit']])}" if match["unit"] else ""
         if exponent in ("2", "3"):
-            return " squared" if exponent == "2" else " cubed"
+            return (" squared" if exponent == "2" else " cubed") + unit
         if exponent.lstrip("-+").isdecimal():
-            return f" to the power of {numbers.cardinal(int(exponent))}"
-        return f" to the power of {exponent}"
+            exponent = numbers.cardinal(int(exponent))
+        return f" to the power of {exponent}{unit}"
+
+    def say_factorial(match: re.Match[str]) -> str:
+        operand = match["operand"]
+        return f"{numbers.integer(operand) if operand.isdecimal() else operand} factorial"
 
     def say_operator(match: re.Match[str]) -> str:
         return f" {OPERATORS[match['sign']]} "
@@ -90,14 +100,22 @@ def build_rules(numbers: Numbers) -> list[Rule]:
         return f"{chapter} {first} to {last}"
 
     def say_dimensions(match: re.Match[str]) -> str:
-        sides = re.findall(r"\d+(?:\.\d+)?", match[0])
+        sides = re.findall(r"\d+(?:\.\d+)?", match["sides"])
         large = all(len(side) in (3, 4) and side.isdecimal() for side in sides)
-        return " by ".join(numbers.code(side) if large else numbers.number(side) for side in sides)
+        spoken = " by ".join(numbers.code(side) if large else numbers.number(side) for side in sides)
+        if not match["unit"]:
+            return spoken
+        name = UNITS[match["unit"].rstrip(".")]
+        return f"{spoken} {name if is_adjective(match) else pluralise_unit(name)}"
 
     def say_comparison(match: re.Match[str]) -> str:
         return {"<": "less than ", ">": "more than ", "<=": "at most ", ">=": "at least "}[match["sign"]]
 
-    operand_before = r"(?<=[\w)\]%])"
+    # Not where they are markdown around a number.
+    double_star = r"(?:(?<=(?<!\w)[a-z])|(?<=[\d)\]]))[ ]?\*\*[ ]?(?!\d+\*\*)"
+    powered = "m|km|cm|mm|kg|g|s|W|J|Pa|Hz|eV|V|N"
+    sized = "mm|cm|m|km|ft|px"
+    operand_before = r"(?:(?<=[\w)\]%])|(?<=\w!))"
     operand_after = r"(?=[\w(√\[]|[-+.$£€]\d)"
     return [
         Rule(
@@ -107,10 +125,16 @@ def build_rules(numbers: Numbers) -> list[Rule]:
         ),
         Rule(rf"(?:{NUMBER_START}(?P<whole>\d{{1,9}})[ ]?)?(?P<sign>[{''.join(FRACTIONS)}])", say_fraction_sign),
         Rule(rf"{NUMBER_START}(?P<number>{NUMBER})[eE](?P<exponent>[-+]?\d{{1,3}})(?![^\W_])", say_scientific),
-        Rule(rf"{operand_before}(?:(?P<sign>[⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+)|\^(?P<digits>-?\d{{1,3}}|[a-z]\b))", say_power),
         Rule(
-            rf"{NUMBER_START}\d{{1,4}}(?:\.\d+)?(?:[ ]?[x×][ ]?\d{{1,4}}(?:\.\d+)?(?!\d|\.\d))+"
-            r"(?![^\W_]|[ ]?[=^⁰¹²³⁴⁵⁶⁷⁸⁹])",
+            rf"{operand_before}(?:(?P<sign>[⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+)|(?:\^|{double_star})\{{?(?P<digits>-?\d{{1,3}}|[a-z]\b)\}}?)"
+            rf"(?:(?<=[\d⁰¹²³⁴⁵⁶⁷⁸⁹])[ ](?P<unit>{powered})(?![\w/]))?",
+            say_power,
+        ),
+        Rule(r"(?<![^\W_])(?P<operand>\d{1,3}|[a-z])!(?=[ ]*[=×*/÷+)])", say_factorial),
+        Rule(r"(?<![\w|])\|(?P<operand>[a-z])\|(?![\w|])", lambda match: f"the absolute value of {match['operand']}"),
+        Rule(
+            rf"{NUMBER_START}(?P<sides>\d{{1,4}}(?:\.\d+)?(?:[ ]?[x×][ ]?\d{{1,4}}(?:\.\d+)?(?!\d|\.\d))+)"
+            rf"(?:[ ]?(?P<unit>in\.|(?:{sized})(?![^\W_])))?(?![^\W_]|[ ]?[=^⁰¹²³⁴⁵⁶⁷⁸⁹])",
             say_dimensions,
         ),
         Rule(
@@ -121,7 +145,12 @@ def build_rules(numbers: Numbers) -> list[Rule]:
         Rule(r"(?<=\d)[ ]*(?P<sign>[*·])[ ]*(?=\d)", say_operator),
         Rule(r"(?<=\d)[ ]+(?P<sign>[-/])[ ]+(?=\d)", say_operator),
         Rule(r"(?<=\d)[ ]*(?P<sign>[-–/])[ ]*(?=\d[\d.]*[ ]*=)", say_operator),
-        Rule(r"(?<=[ (][a-z])[ ]+(?P<sign>[-/])[ ]+(?=[a-z\d]\b)", say_operator),
+        Rule(r"(?<=(?<![\w'])[a-z])[ ]+(?P<sign>[-/*])[ ]+(?=[a-z\d]\b)", say_operator),
+        # A letter minus a number; letters in capitals are names: F-16.
+        Rule(r"(?<![\w'.-])(?P<letter>[b-jl-z])-(?=\d{1,3}(?![\w-]))", lambda match: f"{match['letter']} minus "),
+        Rule(r"(?<=[\])²³])[ ]*(?P<sign>[-–])[ ]*(?=[\w(])", say_operator),
+        Rule(r"(?<=[=(+*/<>,][ ])-(?=[a-z]\b)|(?<=\()-(?=[a-z]\b)", "minus "),
+        Rule(rf"(?<=[{''.join(GREEK)}])[ ]?/[ ]?(?=[\w])", " over "),
         Rule(r"(?<=\b[a-z])(?P<sign>[*/])(?=[a-z]\b|\d)", say_operator),
         Rule(r"(?<=\d)[ ]?x[ ]?(?=\d+(?:\.\d+)?[ ]*=)", " times "),
         Rule(r"(?P<sign>[<>]=?)[ ]?(?=[\d$£€])", say_comparison),
