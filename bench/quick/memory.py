@@ -37,7 +37,7 @@ def main(
 ) -> None:
     """Resident memory after loading and over the requests, and its slope over their second half."""
     rng = random.Random(0)  # the same requests each time
-    texts = {language: [sentence.text for sentence in sentences.read(language)] for language in Language}
+    texts = {language: [sentence.text for sentence in sentences.read(language)] for language in {each.base for each in Language}}
     with server.run_server() as svc:
 
         def request(voice: str, output_format: str, body: dict[str, Any]) -> None:

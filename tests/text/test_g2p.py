@@ -14,9 +14,6 @@ from svc.text.g2p.tokenizer import PhonemeToken
 from svc.text.g2p.vocabulary import VOCABULARY
 from svc.text.language import Language
 
-# For a character that it does not know, OpenJTalk calls Sudachi through a deprecated function.
-pytestmark = pytest.mark.filterwarnings("ignore:Dictionary.create:DeprecationWarning")
-
 # Differences that are inaudible, or only a matter of notation.
 FOLDED = str.maketrans({"ˌ": None, "ᵊ": "ə", "T": "t", "ɾ": "t", "ᵻ": "ɪ", " ": None})
 

@@ -1,10 +1,9 @@
-"""Japanese: words and kana by OpenJTalk, turned into the IPA per kana that Kokoro was trained on."""
+"""Japanese: words and kana by haqumei (OpenJTalk in Rust), turned into the IPA per kana that Kokoro was trained on."""
 
 from dataclasses import dataclass
-from threading import Lock
 from unicodedata import normalize
 
-import pyopenjtalk
+from haqumei import Haqumei
 
 from svc.text.g2p.tokenizer import PhonemeToken, attach_mark, split_clauses, tokenize
 
@@ -83,8 +82,8 @@ class JapaneseG2P:
     """Phonemizes Japanese text, word by word."""
 
     def __init__(self) -> None:
-        # OpenJTalk has one analyser for the whole process.
-        self._lock = Lock()
+        # Latin letters come here only in names such as "A社": English words are phonemized as English.
+        self._analyser = Haqumei(predict_kana_english=False)
 
     def phonemize(self, text: str) -> list[PhonemeToken]:
         found: list[PhonemeToken] = []
@@ -99,14 +98,8 @@ class JapaneseG2P:
 
     def _phonemize_clause(self, clause: str, offset: int) -> list[PhonemeToken]:
         printable = "".join(character if character.isprintable() else " " for character in clause)
-        with self._lock:
-            # Asking Sudachi about homographs is wrong about as often as right, and costs 65 MB.
-            analysed = pyopenjtalk.run_frontend(
-                printable.encode("utf-8", "ignore").decode(), use_sudachi_kanji_yomi=False
-            )
-        words = [
-            (word["string"], word["pron"].replace("’", ""), word["pos"]) for word in analysed if word["mora_size"] > 0
-        ]
+        analysed = self._analyser.run_frontend(printable.encode("utf-8", "ignore").decode())
+        words = [(word.string, word.pron.replace("’", ""), word.pos) for word in analysed if word.mora_size > 0]
         return [
             PhonemeToken(offset + word.start, offset + word.end, phonemes, space=True)
             for word in _join_auxiliaries(_locate_words(clause, words))

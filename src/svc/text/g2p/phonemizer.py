@@ -14,10 +14,14 @@ from svc.text.language import Language, Script, find_script
 
 _ESPEAK_VOICES: dict[str, str] = {
     Language.SPANISH: "es",
+    Language.SPANISH_LATIN_AMERICA: "es-419",
     Language.FRENCH: "fr",
+    Language.FRENCH_BE: "fr-be",
+    Language.FRENCH_CH: "fr-ch",
     Language.HINDI: "hi",
     Language.ITALIAN: "it",
     Language.PORTUGUESE_BR: "pt-br",
+    Language.PORTUGUESE_PT: "pt",
 }
 # Scripts of languages that the engine was not trained on, and the espeak-ng voice that suits them best.
 _FOREIGN_VOICES: dict[Script, str] = {

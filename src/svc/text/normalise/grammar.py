@@ -33,6 +33,10 @@ def unit(name: str) -> Noun:
     return Noun(name, name)
 
 
+# Magnitudes that no preposition follows.
+THOUSANDS = frozenset({"mil", "mille", "mila"})
+
+
 class Grammar(ABC):
     """The spoken form of numbers and signs in a language; each language overrides what differs."""
 
@@ -55,6 +59,15 @@ class Grammar(ABC):
     ordinal_marks: ClassVar[Mapping[str, bool]] = MappingProxyType({})  # mark → feminine
     fractions: ClassVar[Mapping[str, str]] = MappingProxyType({})
     operators: ClassVar[Mapping[str, str]]
+    month_abbreviations: tuple[str, ...] = ()  # in the order of the months, without their full stop
+    roman_marks: tuple[str, ...] = ()  # those of `ordinal_marks` that Roman numerals have, too
+    numbered: frozenset[str] = frozenset()  # what is counted with Roman numerals and is no ruler: chapters, volumes
+    foreign_latin = False  # whether Latin letters are another language's
+    telephone_words: tuple[str, ...] = ()  # patterns of words that announce a telephone number
+    plus = ""  # before the code of a country, where that is not the sign of a sum
+    score = ""  # between the two numbers of a score or ratio, where that is not `to`
+    has_round_numbers = False  # whether millions are nouns
+    by = ""  # between the sides of what is measured: 20 x 30 cm
 
     @abstractmethod
     def cardinal(self, number: int, *, feminine: bool = False) -> str:
@@ -67,6 +80,18 @@ class Grammar(ABC):
     @abstractmethod
     def ordinal(self, number: int, *, feminine: bool) -> str:
         """An ordinal number."""
+
+    def count_ruler(self, number: int, name: str) -> str:
+        """The number of a king, queen or pope."""
+        return self.cardinal(number)
+
+    def number_part(self, number: int) -> str:
+        """The number of a chapter, a volume or a century."""
+        return self.cardinal(number)
+
+    def telephone_group(self, digits: str) -> str:
+        """A group of the digits of a telephone number."""
+        return self.digits(digits)
 
     def digits(self, written: str) -> str:
         return " ".join(self.cardinal(int(digit)) for digit in written if digit.isdecimal())
@@ -91,7 +116,13 @@ class Grammar(ABC):
             return f"{self.number(whole, decimals)}{self.space}{noun.many}"
         count = int(whole)
         spoken = self.cardinal_before_noun(count, feminine=noun.feminine)
+        if self.is_round(count):
+            return f"{spoken} {self.of(noun.many)}"
         return f"{spoken}{self.space}{noun.one if count == 1 else noun.many}"
+
+    def is_round(self, count: int) -> bool:
+        """Whether a number is a noun itself, which takes a preposition: "un millón de euros"."""
+        return self.has_round_numbers and count > 0 and count % 10**6 == 0
 
     def money(self, whole: str, decimals: str | None, currency: Currency) -> str:
         if not decimals or currency.cent is None or len(decimals) != 2:
@@ -104,8 +135,9 @@ class Grammar(ABC):
         return f"{self.quantity(whole, None, currency.unit)} {self.conjunction} {cents}"
 
     def large_money(self, whole: str, decimals: str | None, magnitude: Noun, currency: Currency) -> str:
-        """Millions and more of a currency."""
-        return f"{self.quantity(whole, decimals, magnitude)} {self.of(currency.unit.many)}"
+        """Millions of a currency are nouns, thousands are numbers."""
+        unit = currency.unit.many
+        return f"{self.quantity(whole, decimals, magnitude)} {unit if magnitude.many in THOUSANDS else self.of(unit)}"
 
     def is_feminine(self, noun: str) -> bool:
         """A guess from the ending of a noun, for numbers that agree in gender."""

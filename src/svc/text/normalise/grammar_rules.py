@@ -2,7 +2,7 @@
 
 import re
 
-from svc.text.normalise import typography, urls
+from svc.text.normalise import roman, telephone, typography, urls
 from svc.text.normalise.grammar import Grammar
 from svc.text.normalise.rules import Rule, any_of
 
@@ -17,11 +17,13 @@ def build_rules(grammar: Grammar) -> tuple[Rule, ...]:
         *grammar.extra_rules(),
         *_build_date_rules(grammar),
         *_build_time_rules(grammar),
+        *telephone.build_rules(grammar),
         *_build_money_rules(grammar),
         *_build_quantity_rules(grammar),
+        *roman.build_rules(grammar),
         *_build_abbreviation_rules(grammar),
         *_build_number_rules(grammar),
-        Rule(r"[ ]*&[ ]*", f" {grammar.conjunction} "),
+        Rule(r"[ ]*&[ ]*", f" {grammar.signs.ampersand} "),
         *typography.MARKS,
     )
 
@@ -32,20 +34,39 @@ _NOUN = re.compile(r"[ ](?!para\b|contra\b|hasta\b|cada\b|por\b|con\b|que\b|como
 # A number right after Latin letters is part of a name; other scripts have no spaces around numbers.
 START = r"(?<![A-Za-zÀ-ÿ\d])(?<!\d[.,:])"
 END = r"(?![A-Za-zÀ-ÿ\d])"
+# A minus sign, not a hyphen; it may follow any other script.
+SIGN = r"(?P<sign>(?<![A-Za-zÀ-ÿ\d)%°])-)?"
 
 
 def _pattern(grammar: Grammar, prefix: str = "") -> str:
-    """A pattern for a number, its digits and decimals in named groups."""
+    """A pattern for a number, its digits and decimals in named groups.
+
+    Where the decimal mark is a comma, a point before one or two digits is one, too.
+    """
     decimal = re.escape(grammar.decimal_mark)
+    point = rf"|\.(?P<{prefix}point>\d{{1,2}})(?![\d.]\d|\d)" if grammar.decimal_mark == "," else ""
     return (
         rf"(?P<{prefix}whole>\d{{1,3}}(?:{grammar.group})++(?!\d)|\d++)"
-        rf"(?:{decimal}(?P<{prefix}decimals>\d++))?(?!{decimal}?\d)"
+        rf"(?:{decimal}(?P<{prefix}decimals>\d++){point})?(?!{decimal}?\d)"
     )
 
 
 def _get_digits(match: re.Match[str], prefix: str = "") -> tuple[str, str | None]:
     """The digits of a number without thousands separators, and its decimals."""
-    return re.sub(r"\D", "", match[prefix + "whole"]), match[prefix + "decimals"]
+    found = match.groupdict()
+    return re.sub(r"\D", "", found[prefix + "whole"]), found[prefix + "decimals"] or found.get(prefix + "point")
+
+
+def _say_low(grammar: Grammar, match: re.Match[str]) -> str:
+    """The lower end of a range, with the word that leads to the upper end; nothing if there is none."""
+    if not match["low_whole"]:
+        return ""
+    return grammar.number(*_get_digits(match, "low_")) + grammar.space + grammar.to + grammar.space
+
+
+def _pattern_low(grammar: Grammar) -> str:
+    """A pattern for the lower end of a range that may come before a number."""
+    return rf"(?:{_pattern(grammar, 'low_')}[ ]?%?[-–~〜～])?"
 
 
 def _build_date_rules(grammar: Grammar) -> list[Rule]:
@@ -53,9 +74,16 @@ def _build_date_rules(grammar: Grammar) -> list[Rule]:
         day, month, year = int(match["day"]), int(match["month"]), int(match["year"])
         if not (1 <= day <= MOST_DAYS and 1 <= month <= MOST_MONTHS):
             return None
-        return grammar.date(day, month, year if year >= 100 else 2000 + year)
+        century = 0 if year >= 100 else 2000 if year < 70 else 1900
+        return grammar.date(day, month, century + year)
 
+    def expand_month(match: re.Match[str]) -> str:
+        return grammar.months[abbreviations.index(match["month"].lower())]
+
+    abbreviations = grammar.month_abbreviations
+    short = [Rule(rf"(?:(?<=\d )|(?<=\d de ))(?P<month>{any_of(abbreviations)})\b\.?", expand_month, re.IGNORECASE)]
     return [
+        *(short if abbreviations else []),
         Rule(
             rf"{START}(?P<year>\d{{4}})(?P<mark>[-/.])(?P<month>\d{{1,2}})(?P=mark)(?P<day>\d{{1,2}})(?![\d/])",
             say_date,
@@ -72,7 +100,24 @@ def _build_time_rules(grammar: Grammar) -> list[Rule]:
         hour = int(match["hour"])
         return grammar.time(hour, int(match["minute"] or 0)) if hour <= MOST_HOURS else None
 
+    def say_time_range(match: re.Match[str]) -> str | None:
+        start, end = int(match["hour"]), int(match["end_hour"])
+        if max(start, end) > MOST_HOURS:
+            return None
+        times = grammar.time(start, int(match["minute"])), grammar.time(end, int(match["end_minute"]))
+        return f"{grammar.space}{grammar.to}{grammar.space}".join(times)
+
+    def say_score(match: re.Match[str]) -> str:
+        score = grammar.score or grammar.to
+        return grammar.space.join((grammar.integer(match["one"]), score, grammar.integer(match["other"])))
+
     return [
+        Rule(
+            rf"{START}(?P<hour>\d{{1,2}})[:：](?P<minute>[0-5]\d)[ ]?[-–~〜～][ ]?"
+            rf"(?P<end_hour>\d{{1,2}})[:：](?P<end_minute>[0-5]\d)(?:[ ]?hs?\b\.?)?(?![:\d])",
+            say_time_range,
+        ),
+        Rule(rf"{START}(?P<one>\d{{1,3}})[:：](?P<other>\d)(?![:：.,]?\d)", say_score),
         Rule(
             rf"{START}(?P<hour>\d{{1,2}})[:：](?P<minute>[0-5]\d)(?:[:：][0-5]\d)?(?:[ ]?hs?\b\.?)?(?![:\d])", say_time
         ),
@@ -85,6 +130,7 @@ def _build_money_rules(grammar: Grammar) -> list[Rule]:
         whole, decimals = _get_digits(match)
         currency = grammar.currencies[match["currency"]]
         sign = grammar.minus + grammar.space if match["sign"] else ""
+        sign += _say_low(grammar, match)
         if match["magnitude"]:
             magnitude = grammar.magnitudes[match["magnitude"]]
             return sign + grammar.large_money(whole, decimals, magnitude, currency)
@@ -92,10 +138,10 @@ def _build_money_rules(grammar: Grammar) -> list[Rule]:
 
     symbol = any_of(grammar.currencies)
     magnitude = rf"(?:[ ]?(?P<magnitude>{any_of(grammar.magnitudes)}))?"
-    sign = r"(?P<sign>(?<![\w)])-)?"
+    low = _pattern_low(grammar)
     return [
-        Rule(rf"{sign}(?<![^\W\d_])(?P<currency>{symbol})[ ]?{_pattern(grammar)}{magnitude}{END}", say_money),
-        Rule(rf"{sign}{START}{_pattern(grammar)}{magnitude}[ ]?(?P<currency>{symbol}){END}", say_money),
+        Rule(rf"{SIGN}(?<![A-Za-zÀ-ÿ])(?P<currency>{symbol})[ ]?{low}{_pattern(grammar)}{magnitude}{END}", say_money),
+        Rule(rf"{SIGN}{START}{low}{_pattern(grammar)}{magnitude}[ ]?(?P<currency>{symbol}){END}", say_money),
     ]
 
 
@@ -104,19 +150,17 @@ def _build_quantity_rules(grammar: Grammar) -> list[Rule]:
         return grammar.minus + grammar.space + spoken if match["sign"] else spoken
 
     def say_percentage(match: re.Match[str]) -> str:
-        spoken = grammar.number(*_get_digits(match))
-        if match["low_whole"]:
-            spoken = grammar.space.join((grammar.number(*_get_digits(match, "low_")), grammar.to, spoken))
+        spoken = _say_low(grammar, match) + grammar.number(*_get_digits(match))
         return add_sign(match, grammar.percentage(spoken))
 
     def say_quantity(match: re.Match[str]) -> str:
-        return add_sign(match, grammar.quantity(*_get_digits(match), grammar.units[match["unit"]]))
+        quantity = grammar.quantity(*_get_digits(match), grammar.units[match["unit"]])
+        return add_sign(match, _say_low(grammar, match) + quantity)
 
-    sign = r"(?P<sign>(?<![\w)%°])-)?"
-    low = rf"(?:{_pattern(grammar, 'low_')}[ ]?%?[-–~])?"
+    low = _pattern_low(grammar)
     return [
-        Rule(rf"{sign}{START}{low}{_pattern(grammar)}[ ]?%", say_percentage),
-        Rule(rf"{sign}{START}{_pattern(grammar)}[ ]?(?P<unit>{any_of(grammar.units)}){END}", say_quantity),
+        Rule(rf"{SIGN}{START}{low}{_pattern(grammar)}[ ]?%", say_percentage),
+        Rule(rf"{SIGN}{START}{low}{_pattern(grammar)}[ ]?(?P<unit>{any_of(grammar.units)}){END}", say_quantity),
     ]
 
 
@@ -124,21 +168,23 @@ def _build_abbreviation_rules(grammar: Grammar) -> list[Rule]:
     def expand(match: re.Match[str]) -> str:
         return grammar.abbreviations[match["word"]]
 
-    return [Rule(rf"(?<![^\W_])(?P<word>{any_of(grammar.abbreviations)})(?![^\W_])", expand)]
+    def expand_capitalised(match: re.Match[str]) -> str:
+        return capitalised[match["word"]].capitalize()
+
+    # At the start of a sentence any may have a capital; elsewhere "Max." is a name.
+    capitalised = {word[0].upper() + word[1:]: spoken for word, spoken in grammar.abbreviations.items()}
+    return [
+        Rule(rf"(?<![^\W_])(?P<word>{any_of(grammar.abbreviations)})(?![^\W_])", expand),
+        Rule(rf"\A(?P<word>{any_of(capitalised)})(?![^\W_])", expand_capitalised),
+    ]
 
 
 def _build_number_rules(grammar: Grammar) -> list[Rule]:
     def say_ordinal(match: re.Match[str]) -> str:
         return grammar.ordinal(int(match["number"]), feminine=grammar.ordinal_marks[match["mark"]])
 
-    def say_phone_number(match: re.Match[str]) -> str:
-        groups = re.findall(r"\d+", match[0])
-        plus = f"{grammar.operators['+']} " if match[0].startswith("+") else ""
-        return plus + grammar.pause.join(grammar.digits(group) for group in groups)
-
     def say_range(match: re.Match[str]) -> str:
-        low, high = grammar.number(*_get_digits(match, "low_")), grammar.number(*_get_digits(match))
-        return grammar.space.join((low, grammar.to, high))
+        return _say_low(grammar, match) + grammar.number(*_get_digits(match))
 
     def say_fraction(match: re.Match[str]) -> str:
         return grammar.fractions[match[0]]
@@ -151,6 +197,10 @@ def _build_number_rules(grammar: Grammar) -> list[Rule]:
         noun = _NOUN.match(match.string, match.end())
         if noun and not decimals and 0 < len(whole) < 10 and whole[0] != "0":
             spoken = grammar.cardinal_before_noun(int(whole), feminine=grammar.is_feminine(noun[1]))
+            if grammar.is_round(int(whole)) and noun[1] not in ("de", "di"):
+                spoken += " " + grammar.of(noun[1]).removesuffix(noun[1]).rstrip()
+        elif decimals and not match["decimals"]:
+            spoken = f"{grammar.integer(whole)} {grammar.signs.dot} {grammar.decimals(decimals)}"
         else:
             spoken = grammar.number(whole, decimals)
         return grammar.minus + grammar.space + spoken if match["sign"] else spoken
@@ -158,16 +208,22 @@ def _build_number_rules(grammar: Grammar) -> list[Rule]:
     def say_digits(match: re.Match[str]) -> str:
         return grammar.space + grammar.integer(match[0]) + grammar.space
 
+    def say_version(match: re.Match[str]) -> str:
+        return f" {grammar.signs.dot} ".join(map(grammar.integer, match[0].split(".")))
+
+    def say_by(match: re.Match[str]) -> str:
+        return grammar.space + (grammar.by or grammar.operators["×"]) + grammar.space
+
     found = [
-        Rule(r"(?<![\w+])\+?\d{2,4}(?:[ .-]\(?\d{2,4}\)?){3,6}(?![\d,])", say_phone_number),
-        Rule(r"(?<![\w+])\+\d{6,15}(?!\d)|(?<![\w.,])(?:\(?0\d{1,3}\)?[ -]\d{3,4}[ -]\d{3,4})(?!\d)", say_phone_number),
+        Rule(rf"{START}(?!\d{{1,3}}(?:\.\d{{3}})++(?!\d))\d{{1,3}}(?:\.\d{{1,3}}){{2,4}}(?![\d,])", say_version),
+        Rule(r"(?<=\d)[ ]?x[ ]?(?=\d)", say_by),
         Rule(
-            rf"{START}{_pattern(grammar, 'low_')}[ ]?[-–～〜][ ]?{_pattern(grammar)}(?![-\d])(?![ ]*=){END}",
+            rf"{START}{_pattern(grammar, 'low_')}[ ]?[-–~～〜][ ]?{_pattern(grammar)}(?![-\d])(?![ ]*=){END}",
             say_range,
         ),
         Rule(rf"(?<=[\w)])[ ]*(?P<sign>{any_of(grammar.operators.keys() - {'-'})})[ ]*(?=[\w(√-])", say_operator),
         Rule(r"(?<=\d)[ ]*(?P<sign>-)[ ]*(?=\d+[ ]*=)", say_operator),
-        Rule(rf"(?:(?<![\w)])(?P<sign>-))?{START}{_pattern(grammar)}", say_number),
+        Rule(rf"{SIGN}{START}{_pattern(grammar)}", say_number),
         Rule(r"\d++", say_digits),
     ]
     if grammar.fractions:
