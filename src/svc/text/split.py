@@ -251,7 +251,8 @@ class _Candidate:
         without_article = re.split("['’]", word)[-1]  # l'Ing.
         if (spellings | {without_article}) & NEVER_END:
             return False
-        if (spellings | {without_article.lower()}) & BEFORE_NUMBERS:
+        is_part = len(word) == 1 and self.follower.islower()  # p. ej.
+        if (spellings | {without_article.lower()}) & BEFORE_NUMBERS and not is_part:
             number_follows = self._number_follows()
             return None if number_follows is None else not number_follows
         if _SHORT_ORDINAL.fullmatch(word) or _SHORT_DATE.search(before):

@@ -31,6 +31,7 @@ class French(Grammar):
     by = "par"
     own_tens: ClassVar[dict[int, str]] = {}  # names of tens that need no counting in twenties
     has_round_numbers = True
+    counts_rulers = True
     signs = SignNames(
         at="arobase", dot="point", slash="slash", hyphen="tiret", underscore="tiret bas", hashtag="hashtag",
         equals="égal", question="point d'interrogation", ampersand="et", colon="deux points", spell=" ".join,

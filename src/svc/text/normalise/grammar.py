@@ -33,6 +33,12 @@ def unit(name: str) -> Noun:
     return Noun(name, name)
 
 
+# Frequent nouns of Spanish and Portuguese whose ending tells nothing, in the plural.
+_MASCULINE = frozenset(
+    "días dias mapas planetas problemas sistemas temas programas idiomas poemas gramas quilogramas".split()
+)
+_FEMININE = frozenset("mujeres mulheres noches noites tardes veces vezes calles clases partes flores manos mãos".split())
+
 # Magnitudes that no preposition follows.
 THOUSANDS = frozenset({"mil", "mille", "mila"})
 
@@ -61,6 +67,7 @@ class Grammar(ABC):
     operators: ClassVar[Mapping[str, str]]
     month_abbreviations: tuple[str, ...] = ()  # in the order of the months, without their full stop
     roman_marks: tuple[str, ...] = ()  # those of `ordinal_marks` that Roman numerals have, too
+    counts_rulers = False  # whether a Roman numeral after a name is read by `count_ruler`
     numbered: frozenset[str] = frozenset()  # what is counted with Roman numerals and is no ruler: chapters, volumes
     foreign_latin = False  # whether Latin letters are another language's
     telephone_words: tuple[str, ...] = ()  # patterns of words that announce a telephone number
@@ -141,6 +148,8 @@ class Grammar(ABC):
 
     def is_feminine(self, noun: str) -> bool:
         """A guess from the ending of a noun, for numbers that agree in gender."""
+        if noun in _MASCULINE or noun in _FEMININE:
+            return noun in _FEMININE
         return noun.endswith(("a", "as", "ción", "ciones", "ção", "ções", "dad", "dades", "dade"))
 
     def extra_rules(self) -> list[Rule]:

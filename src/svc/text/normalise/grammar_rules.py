@@ -31,11 +31,13 @@ def build_rules(grammar: Grammar) -> tuple[Rule, ...]:
 # A noun that a number counts; some function words in its place are left out.
 _NOUN = re.compile(r"[ ](?!para\b|contra\b|hasta\b|cada\b|por\b|con\b|que\b|como\b)([a-zà-ÿ]{3,})")
 
-# A number right after Latin letters is part of a name; other scripts have no spaces around numbers.
-START = r"(?<![A-Za-zÀ-ÿ\d])(?<!\d[.,:])"
-END = r"(?![A-Za-zÀ-ÿ\d])"
-# A minus sign, not a hyphen; it may follow any other script.
-SIGN = r"(?P<sign>(?<![A-Za-zÀ-ÿ\d)%°])-)?"
+# A number right after letters is part of a name. Chinese, Japanese, Korean and Hindi have no spaces around numbers.
+_LETTERS = r"A-Za-zÀ-ʯͰ-ԯ\u0620-\u065f\u0b80-\u0bffḀ-ỿ"
+START = rf"(?<![{_LETTERS}\d])(?<!\d[.,:])"
+END = rf"(?![{_LETTERS}\d])"
+
+# A minus sign, not a hyphen.
+SIGN = rf"(?P<sign>(?<![{_LETTERS}\d)%°])-)?"
 
 
 def _pattern(grammar: Grammar, prefix: str = "") -> str:
@@ -81,9 +83,10 @@ def _build_date_rules(grammar: Grammar) -> list[Rule]:
         return grammar.months[abbreviations.index(match["month"].lower())]
 
     abbreviations = grammar.month_abbreviations
-    short = [Rule(rf"(?:(?<=\d )|(?<=\d de ))(?P<month>{any_of(abbreviations)})\b\.?", expand_month, re.IGNORECASE)]
+    # After a day; without a full stop only before a year, since "2 set" may be two sets.
+    month = rf"(?:(?<=\d )|(?<=\d de ))(?P<month>{any_of(abbreviations)})(?:\.|(?=[ ](?:de )?\d{{4}}))"
     return [
-        *(short if abbreviations else []),
+        *([Rule(month, expand_month, re.IGNORECASE)] if abbreviations else []),
         Rule(
             rf"{START}(?P<year>\d{{4}})(?P<mark>[-/.])(?P<month>\d{{1,2}})(?P=mark)(?P<day>\d{{1,2}})(?![\d/])",
             say_date,
@@ -99,6 +102,12 @@ def _build_time_rules(grammar: Grammar) -> list[Rule]:
     def say_time(match: re.Match[str]) -> str | None:
         hour = int(match["hour"])
         return grammar.time(hour, int(match["minute"] or 0)) if hour <= MOST_HOURS else None
+
+    def say_hours(match: re.Match[str]) -> str | None:
+        """ "3 h" may be a time or a duration."""
+        if match["minute"] or "h" not in grammar.units:
+            return say_time(match)
+        return grammar.quantity(match["hour"], None, grammar.units["h"])
 
     def say_time_range(match: re.Match[str]) -> str | None:
         start, end = int(match["hour"]), int(match["end_hour"])
@@ -121,7 +130,7 @@ def _build_time_rules(grammar: Grammar) -> list[Rule]:
         Rule(
             rf"{START}(?P<hour>\d{{1,2}})[:：](?P<minute>[0-5]\d)(?:[:：][0-5]\d)?(?:[ ]?hs?\b\.?)?(?![:\d])", say_time
         ),
-        Rule(rf"{START}(?P<hour>\d{{1,2}})[ ]?h[ ]?(?P<minute>[0-5]\d)?(?:min)?{END}", say_time),
+        Rule(rf"{START}(?P<hour>\d{{1,2}})[ ]?h[ ]?(?P<minute>[0-5]\d)?(?:min)?{END}", say_hours),
     ]
 
 
@@ -140,7 +149,7 @@ def _build_money_rules(grammar: Grammar) -> list[Rule]:
     magnitude = rf"(?:[ ]?(?P<magnitude>{any_of(grammar.magnitudes)}))?"
     low = _pattern_low(grammar)
     return [
-        Rule(rf"{SIGN}(?<![A-Za-zÀ-ÿ])(?P<currency>{symbol})[ ]?{low}{_pattern(grammar)}{magnitude}{END}", say_money),
+        Rule(rf"{SIGN}(?<![{_LETTERS}])(?P<currency>{symbol})[ ]?{low}{_pattern(grammar)}{magnitude}{END}", say_money),
         Rule(rf"{SIGN}{START}{low}{_pattern(grammar)}{magnitude}[ ]?(?P<currency>{symbol}){END}", say_money),
     ]
 
@@ -173,9 +182,10 @@ def _build_abbreviation_rules(grammar: Grammar) -> list[Rule]:
 
     # At the start of a sentence any may have a capital; elsewhere "Max." is a name.
     capitalised = {word[0].upper() + word[1:]: spoken for word, spoken in grammar.abbreviations.items()}
+    # A word of Devanagari may end like an abbreviation; Chinese and Japanese have no spaces around theirs.
     return [
-        Rule(rf"(?<![^\W_])(?P<word>{any_of(grammar.abbreviations)})(?![^\W_])", expand),
-        Rule(rf"\A(?P<word>{any_of(capitalised)})(?![^\W_])", expand_capitalised),
+        Rule(rf"(?<![{_LETTERS}\d\u0900-\u0965])(?P<word>{any_of(grammar.abbreviations)}){END}", expand),
+        Rule(rf"\A(?P<word>{any_of(capitalised)}){END}", expand_capitalised),
     ]
 
 
@@ -211,17 +221,24 @@ def _build_number_rules(grammar: Grammar) -> list[Rule]:
     def say_version(match: re.Match[str]) -> str:
         return f" {grammar.signs.dot} ".join(map(grammar.integer, match[0].split(".")))
 
+    def say_magnitude(match: re.Match[str]) -> str:
+        return grammar.quantity(*_get_digits(match), grammar.magnitudes[match["long"] or match["short"]])
+
     def say_by(match: re.Match[str]) -> str:
         return grammar.space + (grammar.by or grammar.operators["×"]) + grammar.space
 
+    operator = any_of(grammar.operators.keys() - {"-"})
+    symbols = [sign for sign, noun in grammar.magnitudes.items() if sign not in (noun.one, noun.many)]
+    long, short = (any_of(s for s in symbols if (len(s) > 1) == is_long) or "(?!)" for is_long in (True, False))
     found = [
+        Rule(rf"{START}{_pattern(grammar)}(?:[ ]?(?P<long>{long})|(?P<short>{short})){END}", say_magnitude),
         Rule(rf"{START}(?!\d{{1,3}}(?:\.\d{{3}})++(?!\d))\d{{1,3}}(?:\.\d{{1,3}}){{2,4}}(?![\d,])", say_version),
         Rule(r"(?<=\d)[ ]?x[ ]?(?=\d)", say_by),
         Rule(
             rf"{START}{_pattern(grammar, 'low_')}[ ]?[-–~～〜][ ]?{_pattern(grammar)}(?![-\d])(?![ ]*=){END}",
             say_range,
         ),
-        Rule(rf"(?<=[\w)])[ ]*(?P<sign>{any_of(grammar.operators.keys() - {'-'})})[ ]*(?=[\w(√-])", say_operator),
+        Rule(rf"(?<=[\w)])(?P<space>[ ]*)(?P<sign>{operator})(?P=space)(?=[\w(√-])", say_operator),
         Rule(r"(?<=\d)[ ]*(?P<sign>-)[ ]*(?=\d+[ ]*=)", say_operator),
         Rule(rf"{SIGN}{START}{_pattern(grammar)}", say_number),
         Rule(r"\d++", say_digits),

@@ -32,6 +32,7 @@ class Italian(Grammar):
     conjunction = "e"
     by = "per"
     has_round_numbers = True
+    counts_rulers = True
     signs = SignNames(
         at="chiocciola", dot="punto", slash="barra", hyphen="trattino", underscore="trattino basso",
         hashtag="hashtag", equals="uguale", question="punto interrogativo", ampersand="e", colon="due punti",
@@ -159,7 +160,7 @@ class Italian(Grammar):
         return [
             # What is warm or turned has degrees: "30° all'ombra", "90° a destra".
             Rule(r"(?<![\d,.])(?P<number>\d{1,2})°(?= (?!a|e |di |in |o |nord|sud|est|ovest|per |C\b|F\b)\w)", say_ordinal),
-            Rule(r"(?:(?<=alle )|(?<=ore ))(?P<hour>[01]?\d|2[0-4])\.(?P<minute>[0-5]\d)(?![\d.])", say_time),
+            Rule(r"(?:(?<=alle )|(?<=ore ))(?P<hour>[01]?\d|2[0-4])\.(?P<minute>[0-5]\d)(?!\d|\.\d)", say_time),
             Rule(r"(?<![\d/])(?:1/2|½)(?= (?:ora|tazza|dozzina|pagina)\b)", "mezza"),
             Rule(r"(?<![\d/])(?:1/2|½)(?= (?:litro|chilo|metro|bicchiere|cucchiaio)\b)", "mezzo"),
         ]
@@ -172,7 +173,8 @@ class Italian(Grammar):
         if not hundreds:
             return self._below_hundred(rest)
         head = "cento" if hundreds == 1 else f"{SMALL[hundreds]}cento"
-        return head + (self._below_hundred(rest) if rest else "")
+        tail = self._below_hundred(rest) if rest else ""
+        return head[:-1] + tail if tail.startswith("ott") else head + tail  # centottanta
 
     def _below_hundred(self, number: int) -> str:
         if number < 20:

@@ -43,6 +43,7 @@ class Portuguese(Grammar):
     small: tuple[str, ...] = SMALL
     scales: tuple[tuple[int, str, str], ...] = SCALES
     has_round_numbers = True
+    counts_rulers = True
     signs = SignNames(
         at="arroba", dot="ponto", slash="barra", hyphen="hífen", underscore="sublinhado", hashtag="hashtag",
         equals="igual", question="interrogação", ampersand="e", colon="dois pontos", spell=" ".join,

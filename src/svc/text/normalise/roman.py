@@ -30,13 +30,15 @@ def _build_latin_rules(grammar: Grammar) -> list[Rule]:
         # Among words in capitals it may be one of them: "VI INVITIAMO".
         if not number or (len(word) > 1 and word.isupper()) or (len(follower) > 1 and follower.isupper()):
             return None
-        if word.istitle() and len(word) > 2 and word.lower() not in grammar.numbered:
-            return grammar.count_ruler(number, word)
-        if match["numeral"] in _SINGLE:
-            return grammar.cardinal(number) if word.lower() in grammar.numbered else None
-        if follower.istitle() and word.islower() and word not in grammar.numbered:
-            return grammar.ordinal(number, feminine=grammar.is_feminine(follower.lower()))
-        return grammar.number_part(number) if len(match["numeral"]) > 1 else None
+        is_numbered = word.lower() in grammar.numbered
+        if len(match["numeral"]) == 1 and not is_numbered and not (word.istitle() and match["numeral"] in _SINGLE):
+            return None
+        if grammar.counts_rulers and not is_numbered:
+            if word.istitle() and len(word) > 2:
+                return grammar.count_ruler(number, word)
+            if follower.istitle() and word.islower():  # la II Guerra Mundial
+                return grammar.ordinal(number, feminine=grammar.is_feminine(follower.lower()))
+        return grammar.number_part(number) if len(match["numeral"]) > 1 or is_numbered else None
 
     rules = [Rule(r"(?<![\w.'-])(?P<numeral>[IVX]++)(?![\w'-]|\.\w)", say_numeral)]
     if grammar.roman_marks:

@@ -39,6 +39,7 @@ class Spanish(Grammar):
     conjunction = "con"
     by = "por"
     has_round_numbers = True
+    counts_rulers = True
     signs = SignNames(
         at="arroba", dot="punto", slash="barra", hyphen="guion", underscore="guion bajo", hashtag="hashtag",
         equals="igual", question="interrogación", ampersand="y", colon="dos puntos", spell=" ".join,
