@@ -1,6 +1,7 @@
 """Phonemes of each language: tables of words in context, token positions, and text that must not break it."""
 
 import random
+import re
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from svc.text.g2p import Phonemizer, from_ipa
 from svc.text.g2p.espeak import align
+from svc.text.g2p.japanese import kana_to_phonemes
 from svc.text.g2p.tokenizer import PhonemeToken
 from svc.text.g2p.vocabulary import VOCABULARY
 from svc.text.language import Language
@@ -123,6 +125,38 @@ def test_regular_endings_follow_the_accent(phonemizer: Phonemizer) -> None:
     assert join(phonemizer(words, Language.ENGLISH_GB)) == (
         "ʤˌiːpˌiːjˈuːz wˈɛbhˌʊks mˈɛntɔːɹɪŋ sˈiːɪŋ vˈQtɪd ɡˈɪthˌʌbz"
     )
+
+
+# How a nasal sounds depends on the word's end.
+NASALS = str.maketrans("mŋɲɴ", "nnnn")
+
+
+def lengthen(kana: str) -> str:
+    """ウ after o and イ after e are long vowels."""
+    kana = re.sub(r"(?<=[オコソトノホモヨロゴゾドボポョ])ウ", "ー", kana)
+    return re.sub(r"(?<=[エケセテネヘメレゲゼデベペェ])イ", "ー", kana)
+
+
+def test_japanese_words_in_context(phonemizer: Phonemizer) -> None:
+    """Homographs, counters, names and irregular words: as many are right as with OpenJTalk's larger dictionaries."""
+    rows = Path(__file__).with_name("japanese_readings.tsv").read_text(encoding="utf-8").splitlines()[1:]
+    wrong = []
+    for row in rows:
+        written, readings = row.split("\t")
+        found = "".join(token.phonemes for token in phonemizer(written, Language.JAPANESE)).translate(NASALS)
+        expected = [kana_to_phonemes(lengthen(reading)).translate(NASALS) for reading in readings.split(" | ")]
+        if not any(reading in found for reading in expected):
+            wrong.append(f"{written} {found}, not {expected[0]}")
+    print(f"{len(rows) - len(wrong)} of {len(rows)} right", *wrong, sep="\n")
+    assert len(rows) >= 120
+    assert len(wrong) <= 8
+
+
+def test_regions_have_phonemes_of_their_own(phonemizer: Phonemizer) -> None:
+    assert "θ" in join(phonemizer("la cerveza", Language.SPANISH))
+    assert "θ" not in join(phonemizer("la cerveza", Language.SPANISH_LATIN_AMERICA))
+    assert "ʃ" in join(phonemizer("os carros", Language.PORTUGUESE_PT))
+    assert "ʃ" not in join(phonemizer("os carros", Language.PORTUGUESE_BR))
 
 
 def test_punctuation_is_kept(phonemizer: Phonemizer) -> None:

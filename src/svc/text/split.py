@@ -314,8 +314,9 @@ MAY_END = frozenset({
     "Wed", "Thu", "Thur", "Thurs", "Fri", "Sat", "Sun", "St", "ave", "Rd", "blvd", "Ln", "hwy", "pkwy", "Sq",
     "apt", "dept", "Univ", "assn", "bldg", "inc", "ltd", "Co", "Corp", "llc", "bros", "jr", "esq", "phd",
     "ph.d", "etc", "al", "est", "min", "max", "hr", "hrs", "sec", "secs", "mins", "lb", "lbs", "oz",
-    "yd", "mi", "avg", "misc", "temp", "dist", "ext", "ud", "uds", "vd", "ee.uu", "UU", "OO", "HH", "cía", "cia", "s.a", "s.l", "ltda", "ej", "ex", "ecc", "pts", "av",
-    "boul", "apr", "J.-C", "cell", "seg", "रु", "कि.मी", "कि.ग्रा", "ग्रा", "मी", "से.मी", "मि.ली",
+    "yd", "mi", "avg", "misc", "temp", "dist", "ext", "ud", "uds", "vd", "ee.uu", "cía", "s.a", "ltda",
+    "UU", "OO", "HH", "cia", "s.l", "ej", "ex", "ecc", "pts", "av", "boul", "apr", "J.-C", "cell", "seg",
+    "रु", "कि.मी", "कि.ग्रा", "ग्रा", "मी", "से.मी", "मि.ली",
 })  # fmt: skip
 
 # Words that often begin a sentence and seldom a name.

@@ -103,7 +103,7 @@ class JapaneseG2P:
         return [
             PhonemeToken(offset + word.start, offset + word.end, phonemes, space=True)
             for word in _join_auxiliaries(_locate_words(clause, words))
-            if (phonemes := _kana_to_phonemes(word.kana))
+            if (phonemes := kana_to_phonemes(word.kana))
         ]
 
 
@@ -156,7 +156,7 @@ def _join_auxiliaries(words: list[_Word]) -> list[_Word]:
     return joined
 
 
-def _kana_to_phonemes(kana: str) -> str:
+def kana_to_phonemes(kana: str) -> str:
     """The phonemes of a word in katakana."""
     phonemes: list[str] = []
     nasal = False

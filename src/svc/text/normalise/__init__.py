@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 
 from svc.text.language import Language
-from svc.text.normalise import english, grammar_rules
+from svc.text.normalise import english, shared_rules
 from svc.text.normalise.french import BelgianFrench, French, SwissFrench
 from svc.text.normalise.grammar import Grammar
 from svc.text.normalise.hindi import Hindi
@@ -59,7 +59,7 @@ def _load_rules(language: Language) -> tuple[Rule, ...]:
     """The rules of a language, compiled when it is first used."""
     grammar = get_grammar(language)
     if grammar:
-        return grammar_rules.build_rules(grammar)
+        return shared_rules.build_rules(grammar)
     return english.build_rules(british=language is Language.ENGLISH_GB)
 
 

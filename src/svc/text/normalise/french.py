@@ -30,6 +30,7 @@ class French(Grammar):
     conjunction = "et"
     by = "par"
     own_tens: ClassVar[dict[int, str]] = {}  # names of tens that need no counting in twenties
+    over = "sur"
     has_round_numbers = True
     counts_rulers = True
     signs = SignNames(

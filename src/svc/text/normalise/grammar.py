@@ -34,10 +34,13 @@ def unit(name: str) -> Noun:
 
 
 # Frequent nouns of Spanish and Portuguese whose ending tells nothing, in the plural.
-_MASCULINE = frozenset(
-    "días dias mapas planetas problemas sistemas temas programas idiomas poemas gramas quilogramas".split()
-)
-_FEMININE = frozenset("mujeres mulheres noches noites tardes veces vezes calles clases partes flores manos mãos".split())
+_MASCULINE = frozenset({
+    "días", "dias", "mapas", "planetas", "problemas", "sistemas", "temas", "programas", "idiomas", "poemas", "gramas",
+})  # fmt: skip
+_FEMININE = frozenset({
+    "mujeres", "mulheres", "noches", "noites", "tardes", "veces", "vezes", "calles", "clases", "partes", "flores",
+    "manos", "mãos",
+})  # fmt: skip
 
 # Magnitudes that no preposition follows.
 THOUSANDS = frozenset({"mil", "mille", "mila"})
@@ -74,6 +77,7 @@ class Grammar(ABC):
     plus = ""  # before the code of a country, where that is not the sign of a sum
     score = ""  # between the two numbers of a score or ratio, where that is not `to`
     has_round_numbers = False  # whether millions are nouns
+    over = ""  # between the two numbers of a fraction or a mark: 3/8, 9/10
     by = ""  # between the sides of what is measured: 20 x 30 cm
 
     @abstractmethod

@@ -1,35 +1,11 @@
-"""The rules of all languages other than English; a grammar supplies the words."""
+"""Dates, times, money, quantities and abbreviations in languages other than English; a grammar supplies the words."""
 
 import re
 
-from svc.text.normalise import roman, telephone, typography, urls
 from svc.text.normalise.grammar import Grammar
 from svc.text.normalise.rules import Rule, any_of
 
 MOST_DAYS, MOST_MONTHS, MOST_HOURS = 31, 12, 24
-
-
-def build_rules(grammar: Grammar) -> tuple[Rule, ...]:
-    """All rules of a language, in order of precedence."""
-    return (
-        *typography.BLOCKS,
-        *urls.build_rules(grammar.signs, grammar.integer),
-        *grammar.extra_rules(),
-        *_build_date_rules(grammar),
-        *_build_time_rules(grammar),
-        *telephone.build_rules(grammar),
-        *_build_money_rules(grammar),
-        *_build_quantity_rules(grammar),
-        *roman.build_rules(grammar),
-        *_build_abbreviation_rules(grammar),
-        *_build_number_rules(grammar),
-        Rule(r"[ ]*&[ ]*", f" {grammar.signs.ampersand} "),
-        *typography.MARKS,
-    )
-
-
-# A noun that a number counts; some function words in its place are left out.
-_NOUN = re.compile(r"[ ](?!para\b|contra\b|hasta\b|cada\b|por\b|con\b|que\b|como\b)([a-zà-ÿ]{3,})")
 
 # A number right after letters is part of a name. Chinese, Japanese, Korean and Hindi have no spaces around numbers.
 _LETTERS = r"A-Za-zÀ-ʯͰ-ԯ\u0620-\u065f\u0b80-\u0bffḀ-ỿ"
@@ -40,7 +16,7 @@ END = rf"(?![{_LETTERS}\d])"
 SIGN = rf"(?P<sign>(?<![{_LETTERS}\d)%°])-)?"
 
 
-def _pattern(grammar: Grammar, prefix: str = "") -> str:
+def number_pattern(grammar: Grammar, prefix: str = "") -> str:
     """A pattern for a number, its digits and decimals in named groups.
 
     Where the decimal mark is a comma, a point before one or two digits is one, too.
@@ -53,25 +29,25 @@ def _pattern(grammar: Grammar, prefix: str = "") -> str:
     )
 
 
-def _get_digits(match: re.Match[str], prefix: str = "") -> tuple[str, str | None]:
+def get_digits(match: re.Match[str], prefix: str = "") -> tuple[str, str | None]:
     """The digits of a number without thousands separators, and its decimals."""
     found = match.groupdict()
     return re.sub(r"\D", "", found[prefix + "whole"]), found[prefix + "decimals"] or found.get(prefix + "point")
 
 
-def _say_low(grammar: Grammar, match: re.Match[str]) -> str:
+def say_low(grammar: Grammar, match: re.Match[str]) -> str:
     """The lower end of a range, with the word that leads to the upper end; nothing if there is none."""
     if not match["low_whole"]:
         return ""
-    return grammar.number(*_get_digits(match, "low_")) + grammar.space + grammar.to + grammar.space
+    return grammar.number(*get_digits(match, "low_")) + grammar.space + grammar.to + grammar.space
 
 
-def _pattern_low(grammar: Grammar) -> str:
+def pattern_low(grammar: Grammar) -> str:
     """A pattern for the lower end of a range that may come before a number."""
-    return rf"(?:{_pattern(grammar, 'low_')}[ ]?%?[-–~〜～])?"
+    return rf"(?:{number_pattern(grammar, 'low_')}[ ]?%?[-–~〜～])?"
 
 
-def _build_date_rules(grammar: Grammar) -> list[Rule]:
+def build_date_rules(grammar: Grammar) -> list[Rule]:
     def say_date(match: re.Match[str]) -> str | None:
         day, month, year = int(match["day"]), int(match["month"]), int(match["year"])
         if not (1 <= day <= MOST_DAYS and 1 <= month <= MOST_MONTHS):
@@ -98,7 +74,7 @@ def _build_date_rules(grammar: Grammar) -> list[Rule]:
     ]
 
 
-def _build_time_rules(grammar: Grammar) -> list[Rule]:
+def build_time_rules(grammar: Grammar) -> list[Rule]:
     def say_time(match: re.Match[str]) -> str | None:
         hour = int(match["hour"])
         return grammar.time(hour, int(match["minute"] or 0)) if hour <= MOST_HOURS else None
@@ -134,12 +110,12 @@ def _build_time_rules(grammar: Grammar) -> list[Rule]:
     ]
 
 
-def _build_money_rules(grammar: Grammar) -> list[Rule]:
+def build_money_rules(grammar: Grammar) -> list[Rule]:
     def say_money(match: re.Match[str]) -> str:
-        whole, decimals = _get_digits(match)
+        whole, decimals = get_digits(match)
         currency = grammar.currencies[match["currency"]]
         sign = grammar.minus + grammar.space if match["sign"] else ""
-        sign += _say_low(grammar, match)
+        sign += say_low(grammar, match)
         if match["magnitude"]:
             magnitude = grammar.magnitudes[match["magnitude"]]
             return sign + grammar.large_money(whole, decimals, magnitude, currency)
@@ -147,33 +123,36 @@ def _build_money_rules(grammar: Grammar) -> list[Rule]:
 
     symbol = any_of(grammar.currencies)
     magnitude = rf"(?:[ ]?(?P<magnitude>{any_of(grammar.magnitudes)}))?"
-    low = _pattern_low(grammar)
+    low = pattern_low(grammar)
     return [
-        Rule(rf"{SIGN}(?<![{_LETTERS}])(?P<currency>{symbol})[ ]?{low}{_pattern(grammar)}{magnitude}{END}", say_money),
-        Rule(rf"{SIGN}{START}{low}{_pattern(grammar)}{magnitude}[ ]?(?P<currency>{symbol}){END}", say_money),
+        Rule(
+            rf"{SIGN}(?<![{_LETTERS}])(?P<currency>{symbol})[ ]?{low}{number_pattern(grammar)}{magnitude}{END}",
+            say_money,
+        ),
+        Rule(rf"{SIGN}{START}{low}{number_pattern(grammar)}{magnitude}[ ]?(?P<currency>{symbol}){END}", say_money),
     ]
 
 
-def _build_quantity_rules(grammar: Grammar) -> list[Rule]:
+def build_quantity_rules(grammar: Grammar) -> list[Rule]:
     def add_sign(match: re.Match[str], spoken: str) -> str:
         return grammar.minus + grammar.space + spoken if match["sign"] else spoken
 
     def say_percentage(match: re.Match[str]) -> str:
-        spoken = _say_low(grammar, match) + grammar.number(*_get_digits(match))
+        spoken = say_low(grammar, match) + grammar.number(*get_digits(match))
         return add_sign(match, grammar.percentage(spoken))
 
     def say_quantity(match: re.Match[str]) -> str:
-        quantity = grammar.quantity(*_get_digits(match), grammar.units[match["unit"]])
-        return add_sign(match, _say_low(grammar, match) + quantity)
+        quantity = grammar.quantity(*get_digits(match), grammar.units[match["unit"]])
+        return add_sign(match, say_low(grammar, match) + quantity)
 
-    low = _pattern_low(grammar)
+    low = pattern_low(grammar)
     return [
-        Rule(rf"{SIGN}{START}{low}{_pattern(grammar)}[ ]?%", say_percentage),
-        Rule(rf"{SIGN}{START}{low}{_pattern(grammar)}[ ]?(?P<unit>{any_of(grammar.units)}){END}", say_quantity),
+        Rule(rf"{SIGN}{START}{low}{number_pattern(grammar)}[ ]?%", say_percentage),
+        Rule(rf"{SIGN}{START}{low}{number_pattern(grammar)}[ ]?(?P<unit>{any_of(grammar.units)}){END}", say_quantity),
     ]
 
 
-def _build_abbreviation_rules(grammar: Grammar) -> list[Rule]:
+def build_abbreviation_rules(grammar: Grammar) -> list[Rule]:
     def expand(match: re.Match[str]) -> str:
         return grammar.abbreviations[match["word"]]
 
@@ -187,66 +166,3 @@ def _build_abbreviation_rules(grammar: Grammar) -> list[Rule]:
         Rule(rf"(?<![{_LETTERS}\d\u0900-\u0965])(?P<word>{any_of(grammar.abbreviations)}){END}", expand),
         Rule(rf"\A(?P<word>{any_of(capitalised)}){END}", expand_capitalised),
     ]
-
-
-def _build_number_rules(grammar: Grammar) -> list[Rule]:
-    def say_ordinal(match: re.Match[str]) -> str:
-        return grammar.ordinal(int(match["number"]), feminine=grammar.ordinal_marks[match["mark"]])
-
-    def say_range(match: re.Match[str]) -> str:
-        return _say_low(grammar, match) + grammar.number(*_get_digits(match))
-
-    def say_fraction(match: re.Match[str]) -> str:
-        return grammar.fractions[match[0]]
-
-    def say_operator(match: re.Match[str]) -> str:
-        return grammar.space + grammar.operators[match["sign"]] + grammar.space
-
-    def say_number(match: re.Match[str]) -> str:
-        whole, decimals = _get_digits(match)
-        noun = _NOUN.match(match.string, match.end())
-        if noun and not decimals and 0 < len(whole) < 10 and whole[0] != "0":
-            spoken = grammar.cardinal_before_noun(int(whole), feminine=grammar.is_feminine(noun[1]))
-            if grammar.is_round(int(whole)) and noun[1] not in ("de", "di"):
-                spoken += " " + grammar.of(noun[1]).removesuffix(noun[1]).rstrip()
-        elif decimals and not match["decimals"]:
-            spoken = f"{grammar.integer(whole)} {grammar.signs.dot} {grammar.decimals(decimals)}"
-        else:
-            spoken = grammar.number(whole, decimals)
-        return grammar.minus + grammar.space + spoken if match["sign"] else spoken
-
-    def say_digits(match: re.Match[str]) -> str:
-        return grammar.space + grammar.integer(match[0]) + grammar.space
-
-    def say_version(match: re.Match[str]) -> str:
-        return f" {grammar.signs.dot} ".join(map(grammar.integer, match[0].split(".")))
-
-    def say_magnitude(match: re.Match[str]) -> str:
-        return grammar.quantity(*_get_digits(match), grammar.magnitudes[match["long"] or match["short"]])
-
-    def say_by(match: re.Match[str]) -> str:
-        return grammar.space + (grammar.by or grammar.operators["×"]) + grammar.space
-
-    operator = any_of(grammar.operators.keys() - {"-"})
-    symbols = [sign for sign, noun in grammar.magnitudes.items() if sign not in (noun.one, noun.many)]
-    long, short = (any_of(s for s in symbols if (len(s) > 1) == is_long) or "(?!)" for is_long in (True, False))
-    found = [
-        Rule(rf"{START}{_pattern(grammar)}(?:[ ]?(?P<long>{long})|(?P<short>{short})){END}", say_magnitude),
-        Rule(rf"{START}(?!\d{{1,3}}(?:\.\d{{3}})++(?!\d))\d{{1,3}}(?:\.\d{{1,3}}){{2,4}}(?![\d,])", say_version),
-        Rule(r"(?<=\d)[ ]?x[ ]?(?=\d)", say_by),
-        Rule(
-            rf"{START}{_pattern(grammar, 'low_')}[ ]?[-–~～〜][ ]?{_pattern(grammar)}(?![-\d])(?![ ]*=){END}",
-            say_range,
-        ),
-        Rule(rf"(?<=[\w)])(?P<space>[ ]*)(?P<sign>{operator})(?P=space)(?=[\w(√-])", say_operator),
-        Rule(r"(?<=\d)[ ]*(?P<sign>-)[ ]*(?=\d+[ ]*=)", say_operator),
-        Rule(rf"{SIGN}{START}{_pattern(grammar)}", say_number),
-        Rule(r"\d++", say_digits),
-    ]
-    if grammar.fractions:
-        found.insert(0, Rule(rf"(?<![\d/])(?:{any_of(grammar.fractions)})(?![\d/])", say_fraction))
-    if grammar.ordinal_marks:
-        found.insert(
-            0, Rule(rf"{START}(?P<number>\d{{1,4}})(?P<mark>{any_of(grammar.ordinal_marks)}){END}", say_ordinal)
-        )
-    return found

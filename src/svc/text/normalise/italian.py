@@ -31,6 +31,7 @@ class Italian(Grammar):
     to = "a"
     conjunction = "e"
     by = "per"
+    over = "su"
     has_round_numbers = True
     counts_rulers = True
     signs = SignNames(
@@ -159,7 +160,10 @@ class Italian(Grammar):
 
         return [
             # What is warm or turned has degrees: "30° all'ombra", "90° a destra".
-            Rule(r"(?<![\d,.])(?P<number>\d{1,2})°(?= (?!a|e |di |in |o |nord|sud|est|ovest|per |C\b|F\b)\w)", say_ordinal),
+            Rule(
+                r"(?<![\d,.])(?P<number>\d{1,2})°(?= (?!a|e |di |in |o |nord|sud|est|ovest|per |C\b|F\b)\w)",
+                say_ordinal,
+            ),
             Rule(r"(?:(?<=alle )|(?<=ore ))(?P<hour>[01]?\d|2[0-4])\.(?P<minute>[0-5]\d)(?!\d|\.\d)", say_time),
             Rule(r"(?<![\d/])(?:1/2|½)(?= (?:ora|tazza|dozzina|pagina)\b)", "mezza"),
             Rule(r"(?<![\d/])(?:1/2|½)(?= (?:litro|chilo|metro|bicchiere|cucchiaio)\b)", "mezzo"),

@@ -54,8 +54,8 @@ class Japanese(Grammar):
         "TB": unit("テラバイト"),
     }  # fmt: skip
     abbreviations: ClassVar = {
-        "No.": "ナンバー", "vs": "対", "vs.": "対", "Dr.": "ドクター", "Mr.": "ミスター", "Mrs.": "ミセス", "Ms.": "ミズ",
-        "(株)": "株式会社", "(有)": "有限会社",
+        "No.": "ナンバー", "vs": "対", "vs.": "対", "Dr.": "ドクター", "Mr.": "ミスター", "Mrs.": "ミセス",
+        "Ms.": "ミズ", "(株)": "株式会社", "(有)": "有限会社",
     }  # fmt: skip
     fractions: ClassVar = {
         "1/2": "二分の一",
@@ -121,11 +121,15 @@ class Japanese(Grammar):
         def say_fraction(match: re.Match[str]) -> str:
             return f"{self.cardinal(int(match['below']))}分の{self.cardinal(int(match['above']))}"
 
+        def say_score(match: re.Match[str]) -> str:
+            return self.score.join(self.cardinal(int(match[side])) for side in ("own", "other"))
+
         day = r"(?P<month>1[0-2]|0?[1-9])/(?P<day>3[01]|[12]\d|0?[1-9])"
         return [
             Rule(r"〒[ ]?\d{3}-?\d{4}(?!\d)", say_postal_code),
             Rule(rf"(?<![\d/.]){day}(?=[はにがのもで(（]|から|まで)", say_day),
             Rule(r"(?<![\d/.])(?P<above>\d{1,3})/(?P<below>\d{1,3})(?![\d/.])", say_fraction),
+            Rule(r"(?<!\d)(?P<own>\d{1,2})-(?P<other>\d{1,2})(?=で(?:勝|負|敗|引))", say_score),
             Rule(r"(?<=[円個回人本])/(?=[年月週日時人個本回枚])", "パー"),
         ]
 

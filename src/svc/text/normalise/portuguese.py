@@ -42,6 +42,7 @@ class Portuguese(Grammar):
     by = "por"
     small: tuple[str, ...] = SMALL
     scales: tuple[tuple[int, str, str], ...] = SCALES
+    over = "sobre"
     has_round_numbers = True
     counts_rulers = True
     signs = SignNames(
@@ -88,7 +89,8 @@ class Portuguese(Grammar):
     }  # fmt: skip
     abbreviations: ClassVar = {
         "Sr.": "senhor", "Sra.": "senhora", "Srta.": "senhorita", "Srs.": "senhores", "Dr.": "doutor",
-        "Dra.": "doutora", "Prof.": "professor", "Profa.": "professora", "Prof.ª": "professora", "Dr.ª": "doutora", "Eng.": "engenheiro",
+        "Dra.": "doutora", "Prof.": "professor", "Profa.": "professora", "Prof.ª": "professora",
+        "Dr.ª": "doutora", "Eng.": "engenheiro",
         "Av.": "avenida", "R.": "rua", "pág.": "página", "págs.": "páginas", "nº": "número",
         "n.º": "número", "Nº": "número", "p. ex.": "por exemplo", "p.ex.": "por exemplo",
         "etc.": "etcétera", "EUA": "Estados Unidos", "a.C.": "antes de Cristo", "d.C.": "depois de Cristo",

@@ -36,7 +36,7 @@ def _build_latin_rules(grammar: Grammar) -> list[Rule]:
         if grammar.counts_rulers and not is_numbered:
             if word.istitle() and len(word) > 2:
                 return grammar.count_ruler(number, word)
-            if follower.istitle() and word.islower():  # la II Guerra Mundial
+            if follower.istitle() and (word.islower() or len(word) <= 2):  # la II Guerra Mundial
                 return grammar.ordinal(number, feminine=grammar.is_feminine(follower.lower()))
         return grammar.number_part(number) if len(match["numeral"]) > 1 or is_numbered else None
 

@@ -38,6 +38,7 @@ class Spanish(Grammar):
     to = "a"
     conjunction = "con"
     by = "por"
+    over = "sobre"
     has_round_numbers = True
     counts_rulers = True
     signs = SignNames(
@@ -74,7 +75,8 @@ class Spanish(Grammar):
         "h": Noun("hora", "horas", feminine=True), "min": Noun("minuto", "minutos"),
         "min.": Noun("minuto", "minutos"), "s": Noun("segundo", "segundos"),
         "seg.": Noun("segundo", "segundos"), "pts.": Noun("punto", "puntos"),
-        "cm²": Noun("centímetro cuadrado", "centímetros cuadrados"), "kcal": Noun("kilocaloría", "kilocalorías", feminine=True),
+        "cm²": Noun("centímetro cuadrado", "centímetros cuadrados"),
+        "kcal": Noun("kilocaloría", "kilocalorías", feminine=True),
         "kW": Noun("kilovatio", "kilovatios"), "kWh": Noun("kilovatio hora", "kilovatios hora"),
         "W": Noun("vatio", "vatios"), "V": Noun("voltio", "voltios"), "Hz": Noun("hercio", "hercios"),
         "MHz": Noun("megahercio", "megahercios"), "GHz": Noun("gigahercio", "gigahercios"),
