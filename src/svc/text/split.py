@@ -4,6 +4,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from svc.text.normalise.french import French
+from svc.text.normalise.hindi import Hindi
+from svc.text.normalise.italian import Italian
+from svc.text.normalise.portuguese import Portuguese
+from svc.text.normalise.spanish import Spanish
+
 # In characters: about half a minute of speech, which bounds the wait and fits the engine.
 LONGEST_SENTENCE = 400
 
@@ -318,6 +324,15 @@ MAY_END = frozenset({
     "UU", "OO", "HH", "cia", "s.l", "ej", "ex", "ecc", "pts", "av", "boul", "apr", "J.-C", "cell", "seg",
     "रु", "कि.मी", "कि.ग्रा", "ग्रा", "मी", "से.मी", "मि.ली",
 })  # fmt: skip
+
+# So do the abbreviations that are read in full, unless English has such a word.
+_ENGLISH_WORDS = frozenset({"on", "pl", "ap", "ss", "max", "cell", "arch", "gen", "sam", "dim", "ven", "es"})
+MAY_END |= {
+    word
+    for grammar in (Spanish, French, Italian, Portuguese, Hindi)
+    for word in (abbreviation.removesuffix(".") for abbreviation in grammar.abbreviations if abbreviation[-1] == ".")
+    if len(word) > 1 and " " not in word and word.lower() not in _ENGLISH_WORDS | BEFORE_NUMBERS
+} - NEVER_END
 
 # Words that often begin a sentence and seldom a name.
 SENTENCE_STARTERS = frozenset({

@@ -31,6 +31,8 @@ class French(Grammar):
     by = "par"
     own_tens: ClassVar[dict[int, str]] = {}  # names of tens that need no counting in twenties
     over = "sur"
+    per = "par"
+    date_words = ("le", "du", "au")
     has_round_numbers = True
     counts_rulers = True
     signs = SignNames(
@@ -86,7 +88,8 @@ class French(Grammar):
         "boul.": "boulevard", "bld": "boulevard", "pl.": "place", "apr. J.-C.": "après Jésus-Christ",
         "cf.": "confer", "hab.": "habitants", "qqch.": "quelque chose", "qqn": "quelqu'un", "RDV": "rendez-vous",
         "rdv": "rendez-vous", "c.-à-d": "c'est-à-dire", "càd": "c'est-à-dire", "Mgr": "monseigneur",
-        "N.B.": "nota bene", "n°s": "numéros ", "nᵒ": "numéro ",
+        "lun.": "lundi", "ven.": "vendredi", "sam.": "samedi", "dim.": "dimanche", "N.B.": "nota bene",
+        "n°s": "numéros ", "nᵒ": "numéro ",
     }  # fmt: skip
     month_abbreviations = (
         "janv", "févr", "mars", "avr", "mai", "juin", "juil", "août", "sept", "oct", "nov", "déc",

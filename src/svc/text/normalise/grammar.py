@@ -78,6 +78,8 @@ class Grammar(ABC):
     score = ""  # between the two numbers of a score or ratio, where that is not `to`
     has_round_numbers = False  # whether millions are nouns
     over = ""  # between the two numbers of a fraction or a mark: 3/8, 9/10
+    per = ""  # between an amount and what it pays for: 10 €/kg
+    date_words: tuple[str, ...] = ()  # after these, 5/3 is a day of a month
     by = ""  # between the sides of what is measured: 20 x 30 cm
 
     @abstractmethod

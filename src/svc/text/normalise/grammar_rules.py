@@ -3,7 +3,7 @@
 import re
 
 from svc.text.normalise.grammar import Grammar
-from svc.text.normalise.rules import Rule, any_of
+from svc.text.normalise.rules import Rule, after, any_of
 
 MOST_DAYS, MOST_MONTHS, MOST_HOURS = 31, 12, 24
 
@@ -55,14 +55,20 @@ def build_date_rules(grammar: Grammar) -> list[Rule]:
         century = 0 if year >= 100 else 2000 if year < 70 else 1900
         return grammar.date(day, month, century + year)
 
+    def say_day(match: re.Match[str]) -> str | None:
+        day, month = int(match["day"]), int(match["month"])
+        return grammar.date(day, month, None) if 1 <= day <= MOST_DAYS and 1 <= month <= MOST_MONTHS else None
+
     def expand_month(match: re.Match[str]) -> str:
         return grammar.months[abbreviations.index(match["month"].lower())]
 
     abbreviations = grammar.month_abbreviations
+    day = rf"{after(*grammar.date_words)}(?P<day>\d{{1,2}})/(?P<month>\d{{1,2}})(?![\d/])"
     # After a day; without a full stop only before a year, since "2 set" may be two sets.
     month = rf"(?:(?<=\d )|(?<=\d de ))(?P<month>{any_of(abbreviations)})(?:\.|(?=[ ](?:de )?\d{{4}}))"
     return [
         *([Rule(month, expand_month, re.IGNORECASE)] if abbreviations else []),
+        *([Rule(day, say_day, re.IGNORECASE)] if grammar.date_words else []),
         Rule(
             rf"{START}(?P<year>\d{{4}})(?P<mark>[-/.])(?P<month>\d{{1,2}})(?P=mark)(?P<day>\d{{1,2}})(?![\d/])",
             say_date,
@@ -119,18 +125,22 @@ def build_money_rules(grammar: Grammar) -> list[Rule]:
         if match["magnitude"]:
             magnitude = grammar.magnitudes[match["magnitude"]]
             return sign + grammar.large_money(whole, decimals, magnitude, currency)
-        return sign + grammar.money(whole, decimals, currency)
+        per = f" {grammar.per} {_name_unit(grammar, match['per'])}" if match["per"] else ""
+        return sign + grammar.money(whole, decimals, currency) + per
 
     symbol = any_of(grammar.currencies)
     magnitude = rf"(?:[ ]?(?P<magnitude>{any_of(grammar.magnitudes)}))?"
     low = pattern_low(grammar)
+    per = rf"(?:/(?P<per>[{_LETTERS}\u0900-\u0963]+))?" if grammar.per else "(?P<per>(?!))?"
+    amount = rf"{low}{number_pattern(grammar)}{magnitude}"
     return [
-        Rule(
-            rf"{SIGN}(?<![{_LETTERS}])(?P<currency>{symbol})[ ]?{low}{number_pattern(grammar)}{magnitude}{END}",
-            say_money,
-        ),
-        Rule(rf"{SIGN}{START}{low}{number_pattern(grammar)}{magnitude}[ ]?(?P<currency>{symbol}){END}", say_money),
+        Rule(rf"{SIGN}(?<![{_LETTERS}])(?P<currency>{symbol})[ ]?{amount}{END}{per}", say_money),
+        Rule(rf"{SIGN}{START}{amount}[ ]?(?P<currency>{symbol}){END}{per}", say_money),
     ]
+
+
+def _name_unit(grammar: Grammar, sign: str) -> str:
+    return grammar.units[sign].one if sign in grammar.units else sign
 
 
 def build_quantity_rules(grammar: Grammar) -> list[Rule]:
@@ -162,7 +172,8 @@ def build_abbreviation_rules(grammar: Grammar) -> list[Rule]:
     # At the start of a sentence any may have a capital; elsewhere "Max." is a name.
     capitalised = {word[0].upper() + word[1:]: spoken for word, spoken in grammar.abbreviations.items()}
     # A word of Devanagari may end like an abbreviation; Chinese and Japanese have no spaces around theirs.
+    end = rf"(?![{_LETTERS}])(?:(?<=\.)|(?!\d))"
     return [
-        Rule(rf"(?<![{_LETTERS}\d\u0900-\u0965])(?P<word>{any_of(grammar.abbreviations)}){END}", expand),
-        Rule(rf"\A(?P<word>{any_of(capitalised)}){END}", expand_capitalised),
+        Rule(rf"(?<![{_LETTERS}\d\u0900-\u0965])(?P<word>{any_of(grammar.abbreviations)}){end}", expand),
+        Rule(rf"\A(?P<word>{any_of(capitalised)}){end}", expand_capitalised),
     ]

@@ -44,6 +44,7 @@ class Hindi(Grammar):
     foreign_latin = True
     plus = "प्लस"
     over = "बटा"
+    per = "प्रति"
     telephone_words = ("फ़ोन", "फोन", "नंबर", "मोबाइल", "कॉल", "संपर्क", "हेल्पलाइन", "व्हाट्सऐप", "टेलीफोन")
     signs = SignNames(
         at="ऐट", dot="डॉट", slash="स्लैश", hyphen="डैश", underscore="अंडरस्कोर", hashtag="हैशटैग",

@@ -32,6 +32,8 @@ class Italian(Grammar):
     conjunction = "e"
     by = "per"
     over = "su"
+    per = "al"
+    date_words = ("il", "dal", "al", "del")
     has_round_numbers = True
     counts_rulers = True
     signs = SignNames(
@@ -91,7 +93,9 @@ class Italian(Grammar):
         "Spett.le": "spettabile", "L.go": "largo", "F.lli": "fratelli", "S.p.A.": "S P A", "S.r.l.": "S R L",
         "a. C.": "avanti Cristo", "d. C.": "dopo Cristo", "c.a.": "corrente anno", "max.": "massimo",
         "min.": "minimo", "nr.": "numero", "cell.": "cellulare", "Cell.": "cellulare", "n°": "numero ",
-        "N°": "numero ", "ss.": "seguenti", "avv.": "avvocato", "arch.": "architetto", "on.": "onorevole",
+        "N°": "numero ", "ss.": "seguenti", "lun.": "lunedì", "mer.": "mercoledì",
+        "gio.": "giovedì", "ven.": "venerdì", "sab.": "sabato", "avv.": "avvocato",
+        "arch.": "architetto", "on.": "onorevole",
     }  # fmt: skip
     month_abbreviations = ("gen", "feb", "mar", "apr", "mag", "giu", "lug", "ago", "set", "ott", "nov", "dic")
     telephone_words = ("tel", "cell", "fax", "chiam", "numero", "whatsapp")
@@ -164,7 +168,7 @@ class Italian(Grammar):
                 r"(?<![\d,.])(?P<number>\d{1,2})°(?= (?!a|e |di |in |o |nord|sud|est|ovest|per |C\b|F\b)\w)",
                 say_ordinal,
             ),
-            Rule(r"(?:(?<=alle )|(?<=ore ))(?P<hour>[01]?\d|2[0-4])\.(?P<minute>[0-5]\d)(?!\d|\.\d)", say_time),
+            Rule(r"(?:(?<=[Aa]lle )|(?<=[Oo]re ))(?P<hour>[01]?\d|2[0-4])[.,](?P<minute>[0-5]\d)(?!\d|\.\d)", say_time),
             Rule(r"(?<![\d/])(?:1/2|½)(?= (?:ora|tazza|dozzina|pagina)\b)", "mezza"),
             Rule(r"(?<![\d/])(?:1/2|½)(?= (?:litro|chilo|metro|bicchiere|cucchiaio)\b)", "mezzo"),
         ]

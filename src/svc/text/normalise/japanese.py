@@ -121,6 +121,10 @@ class Japanese(Grammar):
         def say_fraction(match: re.Match[str]) -> str:
             return f"{self.cardinal(int(match['below']))}分の{self.cardinal(int(match['above']))}"
 
+        def say_half_day(match: re.Match[str]) -> str:
+            half = "午前" if match["half"] in "Aa" else "午後"
+            return half + self.time(int(match["hour"]), int(match["minute"]))
+
         def say_score(match: re.Match[str]) -> str:
             return self.score.join(self.cardinal(int(match[side])) for side in ("own", "other"))
 
@@ -130,6 +134,8 @@ class Japanese(Grammar):
             Rule(rf"(?<![\d/.]){day}(?=[はにがのもで(（]|から|まで)", say_day),
             Rule(r"(?<![\d/.])(?P<above>\d{1,3})/(?P<below>\d{1,3})(?![\d/.])", say_fraction),
             Rule(r"(?<!\d)(?P<own>\d{1,2})-(?P<other>\d{1,2})(?=で(?:勝|負|敗|引))", say_score),
+            Rule(r"(?P<half>[AaPp])\.?[Mm]\.?[ ]?(?P<hour>\d{1,2}):(?P<minute>\d\d)(?!\d)", say_half_day),
+            Rule(r"(?<=[円年月日時分人個度%])[ ]?[-–~〜～][ ]?(?=\d)", self.to),
             Rule(r"(?<=[円個回人本])/(?=[年月週日時人個本回枚])", "パー"),
         ]
 

@@ -123,6 +123,7 @@ class Mandarin(Grammar):
             Rule(r"(?<!\d)\d{4}(?=年)", say_year),
             Rule(rf"(?<![\d.,:/第-])2(?=[{MEASURES}]|{LONG_MEASURES})(?!年级)", "两"),
             Rule(r"(?<![\d/.])(?P<above>\d{1,3})/(?P<below>\d{1,3})(?![\d/.])", say_fraction),
+            Rule(r"(?<=[元年月日号点时分人岁度%])[ ]?[-–~〜～][ ]?(?=\d)", self.to),
             Rule(r"(?<=[元块次个])/(?=[\u4e00-\u9fff])", "每"),
         ]
 

@@ -43,6 +43,8 @@ class Portuguese(Grammar):
     small: tuple[str, ...] = SMALL
     scales: tuple[tuple[int, str, str], ...] = SCALES
     over = "sobre"
+    per = "por"
+    date_words = ("dia", "em", "até")
     has_round_numbers = True
     counts_rulers = True
     signs = SignNames(
@@ -99,6 +101,7 @@ class Portuguese(Grammar):
         "séc.": "século", "cap.": "capítulo", "art.": "artigo", "arts.": "artigos", "vol.": "volume",
         "fig.": "figura", "ed.": "edição", "Exmo.": "excelentíssimo", "Exma.": "excelentíssima", "Gen.": "general",
         "Cel.": "coronel", "Pça.": "praça", "Rod.": "rodovia", "apto.": "apartamento", "ap.": "apartamento",
+        "seg.": "segunda", "qua.": "quarta", "qui.": "quinta", "sex.": "sexta", "sáb.": "sábado",
         "cel.": "celular", "máx.": "máximo", "mín.": "mínimo", "a. C.": "antes de Cristo",
         "d. C.": "depois de Cristo", "S. A.": "sociedade anônima", "S/A": "sociedade anônima",
     }  # fmt: skip
@@ -167,6 +170,7 @@ class Portuguese(Grammar):
         return [
             Rule(r"\bD\.(?= (?P<name>[A-ZÀ-Ý][a-zà-ÿ]+))", say_title),
             Rule(r"(?<![\d-])\d{5}-\d{3}(?![\d-])", say_postal_code),
+            Rule(r"(?<=\d)x(?= [a-zà-ÿ])", " vezes"),
             Rule(r"(?<![\d/])(?:1/2|½)(?= (?:hora|xícara|dúzia|colher|página)\b)", "meia"),
         ]
 

@@ -39,6 +39,8 @@ class Spanish(Grammar):
     conjunction = "con"
     by = "por"
     over = "sobre"
+    per = "por"
+    date_words = ("el", "del", "al", "día")
     has_round_numbers = True
     counts_rulers = True
     signs = SignNames(
@@ -102,7 +104,8 @@ class Spanish(Grammar):
         "mín.": "mínimo", "S.A.": "sociedad anónima", "S. A.": "sociedad anónima", "S.L.": "sociedad limitada",
         "JJ. OO.": "Juegos Olímpicos", "JJ.OO.": "Juegos Olímpicos",
         "RR. HH.": "Recursos Humanos", "RR.HH.": "Recursos Humanos", "EEUU": "Estados Unidos",
-        "EE UU": "Estados Unidos",
+        "EE UU": "Estados Unidos", "s/n": "sin número", "lun.": "lunes", "mié.": "miércoles", "jue.": "jueves",
+        "vie.": "viernes", "sáb.": "sábado", "dom.": "domingo",
     }  # fmt: skip
     month_abbreviations = ("ene", "feb", "mar", "abr", "may", "jun", "jul", "ago", "sep", "oct", "nov", "dic")
     numbered = frozenset({
