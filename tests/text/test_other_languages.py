@@ -11,9 +11,9 @@ from svc.text.split import Splitter
 
 LANGUAGES = [Language(code) for code in ("es", "fr", "it", "pt-br", "hi", "ja", "zh")]
 
-# The share of each half that must be read well.
-MIN_FRESH = 0.97
-MIN_HELD_OUT = 0.9
+# Of 30 cases of a language. The held-out ones were first read when the rules were done, two of them wrongly at most.
+MOST_FRESH_FAILURES = 1
+MOST_HELD_OUT_FAILURES = 2
 
 
 def read_sentences(text: str, language: Language) -> str:
@@ -46,14 +46,14 @@ def find_failures(name: str, language: Language) -> tuple[int, list[str]]:
 def test_cases_that_the_rules_were_written_for(language: Language) -> None:
     cases, failures = find_failures("other_cases_fresh.tsv", language)
     assert cases == 30
-    assert len(failures) <= cases * (1 - MIN_FRESH)
+    assert len(failures) <= MOST_FRESH_FAILURES
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_held_out_cases(language: Language) -> None:
     cases, failures = find_failures("other_cases_held_out.tsv", language)
     assert cases == 30
-    assert len(failures) <= cases * (1 - MIN_HELD_OUT)
+    assert len(failures) <= MOST_HELD_OUT_FAILURES
 
 
 @pytest.mark.parametrize(

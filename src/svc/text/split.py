@@ -255,7 +255,7 @@ class _Candidate:
         word = found[0].strip("*_~`'‘’") if found else ""
         spellings = {word, word.lower()}
         without_article = re.split("['’]", word)[-1]  # l'Ing.
-        if (spellings | {without_article}) & NEVER_END:
+        if (spellings | {without_article, without_article.lower()}) & NEVER_END:
             return False
         is_part = len(word) == 1 and self.follower.islower()  # p. ej.
         if (spellings | {without_article.lower()}) & BEFORE_NUMBERS and not is_part:

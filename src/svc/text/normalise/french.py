@@ -17,6 +17,11 @@ TENS = (
 )  # fmt: skip
 SCALES = ((10**12, "billion"), (10**9, "milliard"), (10**6, "million"))
 VOWELS = "aeiouyéèêh"
+FEMININE_ENDINGS = ("tion", "sion", "ée", "ette", "ence", "ance", "euse", "ure", "aine", "elle", "ille", "ité", "ise")
+FEMININE_NOUNS = frozenset({
+    "femmes", "personnes", "heures", "minutes", "secondes", "pages", "fois", "lettres", "langues", "voix", "villes",
+    "tables", "portes", "chambres", "places", "semaines", "maisons", "histoires", "questions",
+})  # fmt: skip
 
 EURO = Currency(Noun("euro", "euros"), Noun("centime", "centimes"))
 DOLLAR = Currency(Noun("dollar", "dollars"), Noun("cent", "cents"))
@@ -142,6 +147,9 @@ class French(Grammar):
             if words.endswith(ending):
                 return words[: -len(ending)] + name
         return words.removesuffix("e") + "ième"
+
+    def is_feminine(self, noun: str) -> bool:
+        return noun in FEMININE_NOUNS or noun.removesuffix("s").endswith(FEMININE_ENDINGS)
 
     def of(self, noun: str) -> str:
         return f"d'{noun}" if noun[0] in VOWELS else f"de {noun}"

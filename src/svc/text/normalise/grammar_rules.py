@@ -9,7 +9,7 @@ MOST_DAYS, MOST_MONTHS, MOST_HOURS = 31, 12, 24
 
 # A number right after letters is part of a name. Chinese, Japanese, Korean and Hindi have no spaces around numbers.
 _LETTERS = r"A-Za-zÀ-ʯͰ-ԯ\u0620-\u065f\u0b80-\u0bffḀ-ỿ"
-START = rf"(?<![{_LETTERS}\d])(?<!\d[.,:])"
+START = rf"(?:(?<![{_LETTERS}\d])|(?<=\dx))(?<!\d[.,:])"  # 30x40 has two numbers
 END = rf"(?![{_LETTERS}\d])"
 
 # A minus sign, not a hyphen.
@@ -74,7 +74,7 @@ def build_date_rules(grammar: Grammar) -> list[Rule]:
             say_date,
         ),
         Rule(
-            rf"{START}(?P<day>\d{{1,2}})(?P<mark>[-/.])(?P<month>\d{{1,2}})(?P=mark)(?P<year>\d{{4}}|\d\d)(?![\d/])",
+            rf"{START}(?P<day>\d{{1,2}})(?P<mark>[-/.])(?P<month>\d{{1,2}})(?P=mark)(?P<year>\d{{4}}|\d\d)(?!\.?\d|/)",
             say_date,
         ),
     ]
