@@ -152,6 +152,11 @@ def test_japanese_words_in_context(phonemizer: Phonemizer) -> None:
     assert len(wrong) <= 8
 
 
+def test_the_japanese_dictionary_is_unpacked_into_the_cache(tmp_path: Path) -> None:
+    assert Phonemizer(tmp_path / "cache")("はい", Language.JAPANESE)
+    assert [path for path in (tmp_path / "cache").rglob("*") if path.stat().st_size > 50_000_000]
+
+
 def test_regions_have_phonemes_of_their_own(phonemizer: Phonemizer) -> None:
     assert "θ" in join(phonemizer("la cerveza", Language.SPANISH))
     assert "θ" not in join(phonemizer("la cerveza", Language.SPANISH_LATIN_AMERICA))

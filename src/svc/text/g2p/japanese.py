@@ -1,6 +1,10 @@
 """Japanese: words and kana by haqumei (OpenJTalk in Rust), turned into the IPA per kana that Kokoro was trained on."""
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from unicodedata import normalize
 
 from haqumei import Haqumei
@@ -81,9 +85,10 @@ class _Word:
 class JapaneseG2P:
     """Phonemizes Japanese text, word by word."""
 
-    def __init__(self) -> None:
+    def __init__(self, cache_dir: Path | None = None) -> None:
         # Latin letters come here only in names such as "A社": English words are phonemized as English.
-        self._analyser = Haqumei(predict_kana_english=False)
+        with _unpack_into(cache_dir):
+            self._analyser = Haqumei(predict_kana_english=False)
 
     def phonemize(self, text: str) -> list[PhonemeToken]:
         found: list[PhonemeToken] = []
@@ -105,6 +110,24 @@ class JapaneseG2P:
             for word in _join_auxiliaries(_locate_words(clause, words))
             if (phonemes := kana_to_phonemes(word.kana))
         ]
+
+
+@contextmanager
+def _unpack_into(cache_dir: Path | None) -> Iterator[None]:
+    """haqumei unpacks its dictionary (103 MB) when it is first used, into the folder that this variable names."""
+    if cache_dir is None:
+        yield
+        return
+    cache_dir.mkdir(parents=True, exist_ok=True)
+    before = os.environ.get("XDG_CACHE_HOME")
+    os.environ["XDG_CACHE_HOME"] = str(cache_dir)
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["XDG_CACHE_HOME"]
+        else:
+            os.environ["XDG_CACHE_HOME"] = before
 
 
 def _locate_words(clause: str, words: list[tuple[str, str, str]]) -> list[_Word]:
