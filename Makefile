@@ -72,9 +72,10 @@ $(BIN)/python:
 	    { echo "svc needs Python 3.11 or newer; choose one with: make PYTHON=python3.12 ..."; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
-# The build tools are in the lock too, so that nothing unpinned is fetched to install svc itself.
+# The build tools are in the lock too, so that nothing unpinned is fetched to install svc itself. Bytecode is a tenth of
+# the size of an install, and most of it is never used: Python writes what it needs at the first start.
 $(VENV)/serve.stamp: requirements.lock pyproject.toml | $(BIN)/python
-	$(PIP) install --quiet --require-hashes -r requirements.lock
+	$(PIP) install --quiet --no-compile --require-hashes -r requirements.lock
 	$(PIP) install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 

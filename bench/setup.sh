@@ -17,7 +17,7 @@ eval)
   environment "${2:-$here/.eval}"
   $python -m pip install -q torch==2.13.0
   $python -m pip install -q numpy soundfile librosa torchaudio distillmos faster-whisper \
-    jiwer num2words pocketsphinx whisper-normalizer opencc-python-reimplemented pyopenjtalk-plus
+    jiwer num2words pocketsphinx whisper-normalizer opencc-python-reimplemented haqumei
   # Only torchaudio's pure-Python parts are used; its extension needs the CUDA libraries that a CPU torch lacks.
   rm -f venv/lib/python3.*/site-packages/torchaudio/lib/*.so
   parts=$(mktemp -d)

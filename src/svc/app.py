@@ -160,7 +160,8 @@ def load_speaker_encoder() -> tuple[SpeakerEncoder, BuiltInEmbeddings]:
 
 
 def create_pipeline(settings: Settings) -> Pipeline:
-    return Pipeline(create_engine(settings), Phonemizer(), settings.watermark, settings.max_audio_seconds)
+    phonemizer = Phonemizer(settings.cache_dir)
+    return Pipeline(create_engine(settings), phonemizer, settings.watermark, settings.max_audio_seconds)
 
 
 def create_admission(

@@ -49,7 +49,7 @@ class Settings(BaseSettings):
     """Where weights are downloaded from if they are neither installed nor in SVC_MODEL_DIR."""
 
     cache_dir: Path = Field(default_factory=_cache_dir)
-    """The folder for downloaded weights and voice previews. It can be deleted at any time."""
+    """The folder for downloaded weights, voice previews and the Japanese dictionary. It can be deleted at any time."""
 
     data_dir: Path = Field(default_factory=_data_dir)
     """The folder for user data: custom voices, the settings of voices, and pronunciation dictionaries."""

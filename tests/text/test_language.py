@@ -23,9 +23,13 @@ TABLE = [
         ("en-CA", Language.ENGLISH_US),
         ("eng", Language.ENGLISH_US),
         ("English", Language.ENGLISH_US),
-        ("es-419", Language.SPANISH),
+        ("es-ES", Language.SPANISH),
+        ("es-419", Language.SPANISH_LATIN_AMERICA),
+        ("es_MX", Language.SPANISH_LATIN_AMERICA),
         ("spa", Language.SPANISH),
         ("fr-CA", Language.FRENCH),
+        ("fr-CH", Language.FRENCH_CH),
+        ("fr-BE", Language.FRENCH_BE),
         ("fra", Language.FRENCH),
         ("hi", Language.HINDI),
         ("it-IT", Language.ITALIAN),
@@ -33,6 +37,7 @@ TABLE = [
         ("jpn", Language.JAPANESE),
         ("pt", Language.PORTUGUESE_BR),
         ("pt-BR", Language.PORTUGUESE_BR),
+        ("pt-PT", Language.PORTUGUESE_PT),
         ("zh-CN", Language.MANDARIN),
         ("zh-Hans-CN", Language.MANDARIN),
         ("cmn", Language.MANDARIN),
@@ -49,6 +54,16 @@ def test_codes_and_names_are_parsed(code: str, language: Language | None) -> Non
 
 def test_every_language_is_parsed_from_its_own_code() -> None:
     assert [Language.parse(language.value) for language in Language] == list(Language)
+
+
+def test_a_region_has_the_voices_of_its_language() -> None:
+    regions = {region: region.base for region in Language if region.base is not region}
+    assert regions == {
+        Language.SPANISH_LATIN_AMERICA: Language.SPANISH,
+        Language.FRENCH_BE: Language.FRENCH,
+        Language.FRENCH_CH: Language.FRENCH,
+        Language.PORTUGUESE_PT: Language.PORTUGUESE_BR,
+    }
 
 
 def test_en_without_a_region_keeps_the_english_of_the_voice() -> None:

@@ -9,16 +9,25 @@ class Language(StrEnum):
     ENGLISH_US = "en-us"
     ENGLISH_GB = "en-gb"
     SPANISH = "es"
+    SPANISH_LATIN_AMERICA = "es-419"
     FRENCH = "fr"
+    FRENCH_BE = "fr-be"
+    FRENCH_CH = "fr-ch"
     HINDI = "hi"
     ITALIAN = "it"
     JAPANESE = "ja"
     PORTUGUESE_BR = "pt-br"
+    PORTUGUESE_PT = "pt-pt"
     MANDARIN = "zh"
 
     @property
     def english(self) -> bool:
         return self in (Language.ENGLISH_US, Language.ENGLISH_GB)
+
+    @property
+    def base(self) -> "Language":
+        """The language that voices have; a region of it has only its own words and phonemes."""
+        return _BASES.get(self, self)
 
     @property
     def latin(self) -> bool:
@@ -36,8 +45,10 @@ class Language(StrEnum):
         """The language that a code or name stands for, or None; "en" without a region is the English of `base`."""
         name, *regions = re.split(r"[-_]", code.strip().lower())
         language = _NAMES.get(name)
-        if language is None or not language.english:
-            return language
+        if language is None:
+            return None
+        if not language.english:
+            return next((_REGIONS[language, region] for region in regions if (language, region) in _REGIONS), language)
         if not regions and base is not None and base.english:
             return base
         return cls.ENGLISH_GB if _BRITISH_REGIONS.intersection(regions) else cls.ENGLISH_US
@@ -56,6 +67,14 @@ _NAMES = {
     **dict.fromkeys(("pt", "por", "portuguese", "português"), Language.PORTUGUESE_BR),
     **dict.fromkeys(("zh", "zho", "chi", "cmn", "cn", "chinese", "mandarin"), Language.MANDARIN),
 }
+_LATIN_AMERICA = "419 ar bo cl co cr cu do ec gt hn mx ni pa pe pr py sv us uy ve"
+_REGIONS: dict[tuple[Language, str], Language] = {
+    **{(Language.SPANISH, region): Language.SPANISH_LATIN_AMERICA for region in _LATIN_AMERICA.split()},
+    **{(Language.PORTUGUESE_BR, region): Language.PORTUGUESE_PT for region in ("pt", "ao", "mz", "cv", "tl")},
+    (Language.FRENCH, "be"): Language.FRENCH_BE,
+    (Language.FRENCH, "ch"): Language.FRENCH_CH,
+}
+_BASES = {region: language for (language, _), region in _REGIONS.items()}
 # Regions whose English is closer to British than to American.
 _BRITISH_REGIONS = {"gb", "uk", "ie", "au", "nz", "za", "in", "sg", "hk", "ng", "ke"}
 

@@ -4,6 +4,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from svc.text.normalise.french import French
+from svc.text.normalise.hindi import Hindi
+from svc.text.normalise.italian import Italian
+from svc.text.normalise.portuguese import Portuguese
+from svc.text.normalise.spanish import Spanish
+
 # In characters: about half a minute of speech, which bounds the wait and fits the engine.
 LONGEST_SENTENCE = 400
 
@@ -38,6 +44,12 @@ _LAST_WORD = re.compile(rf"(?P<word>[^\W\d_]{{2,}})[.!?…。！？｡।॥]+[{
 _BLOCK = re.compile(r"[-*+•▪◦‣–—]\s|\d{1,3}[.)]\s|#{1,6}\s|[|>]|```|~~~")
 _BLOCK_MARKS = "-*+•▪◦‣–—#|>`~"
 _LONGEST_BLOCK_MARK = len("###### ")
+_NUMERAL = re.compile(r"[IVX]*")
+# 3er. piso; 25 de dic. de 2023
+_SHORT_ORDINAL = re.compile(r"\d+[^\W\d_]{1,3}")
+_SHORT_DATE = re.compile(
+    r"\d (?:de )?(?:ene|abr|ago|dic|janv|févr|avr|juil|déc|gen|mag|giu|lug|set|ott|fev|mai|out|dez)\Z", re.IGNORECASE
+)
 _LIST_NUMBER = re.compile(r"\s*(?:\d{1,3}|[a-zA-Z])")
 _CLAUSE_END = re.compile(
     r"[,;:](?![^\s\"'”’»)\]*])[\"'”’»)\]*]*\s*"  # not in 1,000 nor 3:30
@@ -245,10 +257,16 @@ class _Candidate:
         found = _WORD_BEFORE.search(before)
         word = found[0].strip("*_~`'‘’") if found else ""
         spellings = {word, word.lower()}
-        if spellings & NEVER_END:
+        without_article = re.split("['’]", word)[-1]  # l'Ing.
+        if (spellings | {without_article, without_article.lower()}) & NEVER_END:
             return False
-        if spellings & BEFORE_NUMBERS and not (len(word) == 1 and word.isupper()):  # p. 5, but P. Smith
-            return not self.follower.isdigit()
+        # "p. ej.", and "P. Smith", but "p. 5"
+        is_part = len(word) == 1 and (self.follower.islower() or word.isupper())
+        if (spellings | {without_article.lower()}) & BEFORE_NUMBERS and not is_part:
+            number_follows = self._number_follows()
+            return None if number_follows is None else not number_follows
+        if _SHORT_ORDINAL.fullmatch(word) or _SHORT_DATE.search(before):
+            return not (self.follower.islower() or self.follower.isdigit())
         pieces = word.split(".")
         is_initials = all(len(piece) <= 2 and piece.isalpha() for piece in pieces) and len(pieces[0]) == 1
         if not spellings & MAY_END and not is_initials:
@@ -256,6 +274,16 @@ class _Candidate:
         if self.follower.islower() or self.follower.isdigit():
             return False
         return self._starter_follows()
+
+    def _number_follows(self) -> bool | None:
+        """Whether figures follow, or a Roman numeral of several letters: "No. I will not." has none."""
+        if self.follower.isdigit() or self.follower not in "IVX":
+            return self.follower.isdigit()
+        numeral = _NUMERAL.match(self.text, self.next)
+        end = numeral.end() if numeral else self.next
+        if end == len(self.text) and not self.final:
+            return None
+        return end - self.next > 1 and not self.text[end : end + 1].isalpha()
 
     def _starter_follows(self) -> bool | None:
         """Whether the next word is one that seldom follows an abbreviation but often begins a sentence."""
@@ -278,14 +306,17 @@ NEVER_END = frozenset({
     # Spanish, Portuguese, Italian, French
     "sr", "sra", "srta", "srs", "sras", "dra", "dras", "dña", "Lic", "Ing", "Arq", "prof.ª", "p.ej", "Av",
     "avda", "exmo", "exma", "Eng", "Sig", "sigg", "dott", "avv", "p.es", "mme", "mmes", "mlle", "mlles",
-    "mgr", "bd", "p.ex", "env",
+    "mgr", "bd", "p.ex", "env", "EE", "JJ", "RR", "Gral", "Cnel", "Sta", "Sto", "profa", "aprox", "c.-à-d",
+    "tél", "tfno", "Arch", "Geom", "On", "Spett",
+    # Hindi
+    "डॉ", "प्रो", "पं", "श्री", "स्व", "नं", "सं", "कु", "इंजी", "ई.पू", "उ.प्र", "म.प्र",
 })  # fmt: skip
 
 # The sentence continues only if a number follows: "No. 5", but "No. I will not."
 BEFORE_NUMBERS = frozenset({
     "no", "nos", "nr", "p", "pp", "pg", "ex", "fn", "para", "ver",
     "fig", "figs", "vol", "vols", "ch", "chap", "sec", "art", "eq", "ed", "pt",
-    "pág", "págs", "núm", "n", "num", "pag",
+    "pág", "págs", "núm", "n", "num", "pag", "pagg", "cap", "caps", "séc", "arts", "rs",
 })  # fmt: skip
 
 # The sentence may end or continue: the next word decides.
@@ -297,7 +328,18 @@ MAY_END = frozenset({
     "yd", "mi", "avg", "misc", "temp", "dist", "ext", "acct", "asst", "assoc", "mgr", "mtg", "ea", "ed", "fl", "rm",
     "Ste", "sq", "cu", "Ter", "Terr", "Plz", "Cir", "Cres", "qty", "govt", "pkg", "orig", "prev", "appt", "gal", "qt", "wk",
     "wks", "yr", "yrs", "mo", "tsp", "tbsp", "ud", "uds", "vd", "ee.uu", "cía", "s.a", "ltda",
+    "UU", "OO", "HH", "cia", "s.l", "ej", "ex", "ecc", "pts", "av", "boul", "apr", "J.-C", "cell", "seg",
+    "रु", "कि.मी", "कि.ग्रा", "ग्रा", "मी", "से.मी", "मि.ली",
 })  # fmt: skip
+
+# So do the abbreviations that are read in full, unless English has such a word.
+_ENGLISH_WORDS = frozenset({"on", "pl", "ap", "ss", "max", "cell", "arch", "gen", "sam", "dim", "ven", "es"})
+MAY_END |= {
+    word
+    for grammar in (Spanish, French, Italian, Portuguese, Hindi)
+    for word in (abbreviation.removesuffix(".") for abbreviation in grammar.abbreviations if abbreviation[-1] == ".")
+    if len(word) > 1 and " " not in word and word.lower() not in _ENGLISH_WORDS | BEFORE_NUMBERS
+} - NEVER_END
 
 # Words that often begin a sentence and seldom a name.
 SENTENCE_STARTERS = frozenset({

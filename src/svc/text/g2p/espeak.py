@@ -15,6 +15,7 @@ from threading import Lock
 
 import espeakng_loader
 
+from svc.text.g2p.corrections import LIAISON_CONSONANTS, drop_inherent_vowels, has_false_liaison
 from svc.text.g2p.ipa import from_espeak
 from svc.text.g2p.tokenizer import HYPHENS, PhonemeToken, Token, attach_phonemes, split_clauses, tokenize
 
@@ -106,7 +107,8 @@ class EspeakG2P:
                 found.append((clause[0], clause[0].mark))
                 continue
             for cut in range(0, len(clause), _LONGEST_CLAUSE):
-                found.extend(self._phonemize_clause(text, clause[cut : cut + _LONGEST_CLAUSE]))
+                words = self._phonemize_clause(text, clause[cut : cut + _LONGEST_CLAUSE])
+                found.extend((word, self._correct(text, word, phonemes)) for word, phonemes in words)
         return attach_phonemes(text, [token for token, _ in found], [phonemes for _, phonemes in found])
 
     def _phonemize_clause(self, text: str, words: list[Token]) -> Iterator[tuple[Token, str]]:
@@ -121,6 +123,13 @@ class EspeakG2P:
             return
         for (first, last), (left, right) in pairs:
             yield Token(words[first].start, words[last - 1].end), " ".join(whole[left:right])
+
+    def _correct(self, text: str, word: Token, phonemes: str) -> str:
+        if self._voice.startswith("fr"):
+            written = text[word.start : word.end]
+            alone = self._to_phonemes(_clean(text, [word])) if phonemes[-1:] in LIAISON_CONSONANTS else []
+            return phonemes[:-1] if has_false_liaison(written, phonemes, "".join(alone)) else phonemes
+        return drop_inherent_vowels(phonemes) if self._voice == "hi" else phonemes
 
     def _to_phonemes(self, clause: str) -> list[str]:
         return [phonemes for word in self._espeak(clause, self._voice) if (phonemes := from_espeak(word))]

@@ -1,6 +1,7 @@
 """Phonemes for text in any language: cuts the text by script and gives each run to the G2P of its language."""
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 from threading import Lock
 from typing import Protocol
 
@@ -14,10 +15,14 @@ from svc.text.language import Language, Script, find_script
 
 _ESPEAK_VOICES: dict[str, str] = {
     Language.SPANISH: "es",
+    Language.SPANISH_LATIN_AMERICA: "es-419",
     Language.FRENCH: "fr",
+    Language.FRENCH_BE: "fr-be",
+    Language.FRENCH_CH: "fr-ch",
     Language.HINDI: "hi",
     Language.ITALIAN: "it",
     Language.PORTUGUESE_BR: "pt-br",
+    Language.PORTUGUESE_PT: "pt",
 }
 # Scripts of languages that the engine was not trained on, and the espeak-ng voice that suits them best.
 _FOREIGN_VOICES: dict[Script, str] = {
@@ -54,11 +59,14 @@ class LanguageG2P(Protocol):
 class Phonemizer:
     """Phonemes for text in every language; dictionaries are loaded when a language is first used.
 
+    What must be unpacked for that goes into `cache_dir`.
+
     Safe to use from several threads. They take turns, because the libraries of some languages keep global state; that
     costs little, because phonemes are a hundredth of the work of speech.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, cache_dir: Path | None = None) -> None:
+        self._cache_dir = cache_dir
         self._lock = Lock()
         self._backends: dict[str, LanguageG2P] = {}
         self._tagger: Tagger | None = None  # American and British English share it
@@ -100,7 +108,7 @@ class Phonemizer:
         if name == Language.JAPANESE:
             from svc.text.g2p.japanese import JapaneseG2P
 
-            return JapaneseG2P()
+            return JapaneseG2P(self._cache_dir)
         if name == Language.MANDARIN:
             from svc.text.g2p.mandarin import MandarinG2P
 

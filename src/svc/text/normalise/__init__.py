@@ -8,16 +8,16 @@ from collections.abc import Callable, Iterator
 from functools import cache
 
 from svc.text.language import Language
-from svc.text.normalise import english, grammar_rules
-from svc.text.normalise.french import French
+from svc.text.normalise import english, shared_rules
+from svc.text.normalise.french import BelgianFrench, French, SwissFrench
 from svc.text.normalise.grammar import Grammar
 from svc.text.normalise.hindi import Hindi
 from svc.text.normalise.italian import Italian
 from svc.text.normalise.japanese import Japanese
 from svc.text.normalise.mandarin import Mandarin
-from svc.text.normalise.portuguese import Portuguese
+from svc.text.normalise.portuguese import EuropeanPortuguese, Portuguese
 from svc.text.normalise.rules import Rule, Span, apply_rules
-from svc.text.normalise.spanish import Spanish
+from svc.text.normalise.spanish import LatinAmericanSpanish, Spanish
 from svc.text.normalise.typography import FoldedText, fold
 
 # No pattern sees more characters than this, so that time grows linearly with the length of a text.
@@ -25,11 +25,15 @@ LONGEST_WINDOW = 2000
 
 _GRAMMARS: dict[Language, Callable[[], Grammar]] = {
     Language.SPANISH: Spanish,
+    Language.SPANISH_LATIN_AMERICA: LatinAmericanSpanish,
     Language.FRENCH: French,
+    Language.FRENCH_BE: BelgianFrench,
+    Language.FRENCH_CH: SwissFrench,
     Language.HINDI: Hindi,
     Language.ITALIAN: Italian,
     Language.JAPANESE: Japanese,
     Language.PORTUGUESE_BR: Portuguese,
+    Language.PORTUGUESE_PT: EuropeanPortuguese,
     Language.MANDARIN: Mandarin,
 }
 
@@ -55,7 +59,7 @@ def _load_rules(language: Language) -> tuple[Rule, ...]:
     """The rules of a language, compiled when it is first used."""
     grammar = get_grammar(language)
     if grammar:
-        return grammar_rules.build_rules(grammar)
+        return shared_rules.build_rules(grammar)
     return english.build_rules(british=language is Language.ENGLISH_GB)
 
 
