@@ -1,4 +1,4 @@
-"""Spanish, French, Italian, Portuguese, Hindi and untrained languages: phonemes by espeak-ng (GPL-3), through ctypes.
+"""Spanish, French, Italian, Portuguese, Hindi and the languages of the table: phonemes by espeak-ng (GPL-3), through ctypes.
 
 espeak-ng joins words ("il y a"), splits them ("EE.UU.") and lets them change each other (liaison, weak forms). Kokoro
 was trained on whole clauses, so a clause is phonemized as a whole, and the result is aligned with what espeak-ng gives
@@ -7,11 +7,12 @@ for each word alone.
 
 import ctypes
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from itertools import pairwise
 from math import inf
 from threading import Lock
+from types import MappingProxyType
 
 import espeakng_loader
 
@@ -93,11 +94,12 @@ def _load_library() -> ctypes.CDLL:
 
 
 class EspeakG2P:
-    """Phonemizes text in the language of one espeak-ng voice."""
+    """Phonemizes text in the language of one espeak-ng voice; `symbols` are what it needs beside `from_espeak`'s own."""
 
-    def __init__(self, espeak: Espeak, voice: str) -> None:
+    def __init__(self, espeak: Espeak, voice: str, symbols: Mapping[str, str] = MappingProxyType({})) -> None:
         self._espeak = espeak
         self._voice = voice
+        self._symbols = symbols
 
     def phonemize(self, text: str) -> list[PhonemeToken]:
         found: list[tuple[Token, str]] = []
@@ -123,7 +125,7 @@ class EspeakG2P:
             yield Token(words[first].start, words[last - 1].end), " ".join(whole[left:right])
 
     def _to_phonemes(self, clause: str) -> list[str]:
-        return [phonemes for word in self._espeak(clause, self._voice) if (phonemes := from_espeak(word))]
+        return [phonemes for word in self._espeak(clause, self._voice) if (phonemes := from_espeak(word, self._symbols))]
 
 
 def _clean(text: str, words: list[Token]) -> str:

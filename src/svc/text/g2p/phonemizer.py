@@ -11,6 +11,7 @@ from svc.text.g2p.ipa import restrict_to_vocabulary
 from svc.text.g2p.tagger import Tagger
 from svc.text.g2p.tokenizer import PhonemeToken
 from svc.text.language import Language, Script, find_script
+from svc.text.language_table import load_table
 
 _ESPEAK_VOICES: dict[str, str] = {
     Language.SPANISH: "es",
@@ -19,7 +20,7 @@ _ESPEAK_VOICES: dict[str, str] = {
     Language.ITALIAN: "it",
     Language.PORTUGUESE_BR: "pt-br",
 }
-# Scripts of languages that the engine was not trained on, and the espeak-ng voice that suits them best.
+# Scripts of other languages, and the language or the espeak-ng voice that suits them best.
 _FOREIGN_VOICES: dict[Script, str] = {
     Script.GREEK: "el",
     Script.CYRILLIC: "ru",
@@ -105,6 +106,9 @@ class Phonemizer:
             from svc.text.g2p.mandarin import MandarinG2P
 
             return MandarinG2P()
+        if name in load_table():
+            row = load_table()[name]
+            return EspeakG2P(Espeak(), row.espeak, row.symbols)
         return EspeakG2P(Espeak(), _ESPEAK_VOICES.get(name, name))
 
 
@@ -149,8 +153,9 @@ def _choose_backends(scripts: set[Script], language: Language) -> dict[Script, s
     han = language if east_asian else Language.JAPANESE if Script.KANA in scripts else Language.MANDARIN
     return {
         **_FOREIGN_VOICES,
-        Script.LATIN: language if language.latin else Language.ENGLISH_US,
+        Script.LATIN: Language.ENGLISH_US,
         Script.DEVANAGARI: Language.HINDI,
         Script.KANA: Language.JAPANESE,
         Script.HAN: han,
+        language.script: language,
     }
