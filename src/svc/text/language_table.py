@@ -11,6 +11,8 @@ from importlib.resources import files
 class Reading:
     """What a language adds to CLDR's numbers and names: the file says what each field is."""
 
+    point: str
+    minus: str
     to: str
     plus: str
     times: str
@@ -30,10 +32,17 @@ class Reading:
     tens: list[str] = field(default_factory=list)
     cardinal_tens: bool = False
     days: list[str] = field(default_factory=list)
+    months: list[str] = field(default_factory=list)
     date: str = "{day} {month} {year}"
+    day_month: str = "{day} {month}"
     hour: str = "{hour}"
     time: str = "{hour} {minute}"
     one: str = ""
+    percent: str = ""
+    digit_decimals: bool = False
+    plain_letters: bool = False
+    counters: str = ""
+    counter: str = ""
     feminine: str = ""
     neuter: str = ""
     money: dict[str, dict[str, str]] = field(default_factory=dict)

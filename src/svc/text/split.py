@@ -4,6 +4,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from svc.text.language_table import load_table
+
 # In characters: about half a minute of speech, which bounds the wait and fits the engine.
 LONGEST_SENTENCE = 400
 
@@ -242,6 +244,8 @@ class _Candidate:
         found = _WORD_BEFORE.search(before)
         word = found[0].strip("*_~`'‘’") if found else ""
         spellings = {word, word.lower()}
+        if word.isdigit() and len(word) <= 3:
+            return self._is_cardinal()
         if spellings & NEVER_END:
             return False
         if spellings & BEFORE_NUMBERS:
@@ -254,13 +258,24 @@ class _Candidate:
             return False
         return self._starter_follows()
 
+    def _is_cardinal(self) -> bool | None:
+        """Whether the number before the full stop is no ordinal: "am 3. Mai", "3. května"."""
+        if self.follower.islower():
+            return False
+        following = self._find_next_word()
+        return None if following is None else following not in AFTER_ORDINALS
+
     def _starter_follows(self) -> bool | None:
         """Whether the next word is one that seldom follows an abbreviation but often begins a sentence."""
+        following = self._find_next_word()
+        return None if following is None else re.split("['’]", following)[0].lower() in SENTENCE_STARTERS
+
+    def _find_next_word(self) -> str | None:
         word = _WORD.match(self.text, self.next, self.next + LONGEST_LOOKAHEAD)
         end = word.end() if word else self.next
         if end == len(self.text) and end < self.next + LONGEST_LOOKAHEAD and not self.final:
             return None
-        return re.split("['’]", self.text[self.next : end])[0].lower() in SENTENCE_STARTERS
+        return self.text[self.next : end]
 
 
 # Abbreviations that end in a full stop. Those in capitals count only so: "Sat.", but not "he sat."
@@ -281,7 +296,7 @@ NEVER_END = frozenset({
 # The sentence continues only if a number follows: "No. 5", but "No. I will not."
 BEFORE_NUMBERS = frozenset({
     "no", "nos", "nr", "p", "pp", "fig", "figs", "vol", "vols", "ch", "chap", "sec", "art", "eq", "ed", "pt",
-    "pág", "págs", "núm", "n", "num", "pag",
+    "pág", "págs", "núm", "n", "num", "pag", "ok",
 })  # fmt: skip
 
 # The sentence may end or continue: the next word decides.
@@ -292,6 +307,19 @@ MAY_END = frozenset({
     "ph.d", "etc", "al", "est", "min", "max", "hr", "hrs", "sec", "secs", "mins", "lb", "lbs", "oz",
     "yd", "mi", "avg", "misc", "temp", "dist", "ext", "ud", "uds", "vd", "ee.uu", "cía", "s.a", "ltda",
 })  # fmt: skip
+
+# The abbreviations of the languages of the table. One letter counts as an initial.
+_FOREIGN = {
+    (key.rstrip("."), key in row.may_end)
+    for row in load_table().values()
+    for key in row.abbreviations
+    if key.endswith(".") and len(key) > 2 and key.rstrip(".").lower() not in BEFORE_NUMBERS
+}
+MAY_END |= {word for word, may_end in _FOREIGN if may_end}
+NEVER_END |= {word for word, may_end in _FOREIGN if not may_end} - MAY_END
+
+# Capitalised words that a number with a full stop may count: "im 19. Jahrhundert".
+AFTER_ORDINALS = frozenset(noun for row in load_table().values() for noun in row.nouns)
 
 # Words that often begin a sentence and seldom a name.
 SENTENCE_STARTERS = frozenset({

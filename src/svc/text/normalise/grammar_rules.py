@@ -29,9 +29,10 @@ def build_rules(grammar: Grammar) -> tuple[Rule, ...]:
 # A noun that a number counts; some function words in its place are left out.
 _NOUN = re.compile(r"[ ](?!para\b|contra\b|hasta\b|cada\b|por\b|con\b|que\b|como\b)([a-zà-ÿ]{3,})")
 
-# A number right after Latin letters is part of a name; other scripts have no spaces around numbers.
-START = r"(?<![A-Za-zÀ-ÿ\d])(?<!\d[.,:])"
-END = r"(?![A-Za-zÀ-ÿ\d])"
+# A number right after letters is part of a name. Chinese, Japanese, Korean and Hindi have no spaces around numbers.
+_LETTERS = r"A-Za-zÀ-ʯͰ-ԯ\u0620-\u065f\u0b80-\u0bffḀ-ỿ"
+START = rf"(?<![{_LETTERS}\d])(?<!\d[.,:])"
+END = rf"(?![{_LETTERS}\d])"
 
 
 def _pattern(grammar: Grammar, prefix: str = "") -> str:
