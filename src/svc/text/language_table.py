@@ -38,6 +38,7 @@ class Reading:
     hour: str = "{hour}"
     time: str = "{hour} {minute}"
     one: str = ""
+    marks: dict[str, str] = field(default_factory=dict)
     percent: str = ""
     digit_decimals: bool = False
     plain_letters: bool = False
@@ -45,6 +46,7 @@ class Reading:
     counter: str = ""
     feminine: str = ""
     neuter: str = ""
+    units: dict[str, str] = field(default_factory=dict)
     money: dict[str, dict[str, str]] = field(default_factory=dict)
 
 

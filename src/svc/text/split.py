@@ -39,6 +39,8 @@ _LAST_WORD = re.compile(rf"(?P<word>[^\W\d_]{{2,}})[.!?…。！？｡।॥]+[{
 _BLOCK = re.compile(r"[-*+•▪◦‣–—]\s|\d{1,3}[.)]\s|#{1,6}\s|[|>]|```|~~~")
 _BLOCK_MARKS = "-*+•▪◦‣–—#|>`~"
 _LONGEST_BLOCK_MARK = len("###### ")
+_SPACED_DATE = re.compile(r"(?<!\d)\d{1,2}\. \d{1,2}\. ?\d{4}(?!\d)")
+_LONGEST_DATE = len("31. 12. 2024")
 _LIST_NUMBER = re.compile(r"\s*(?:\d{1,3}|[a-zA-Z])")
 _CLAUSE_END = re.compile(
     r"[,;:](?![^\s\"'”’»)\]*])[\"'”’»)\]*]*\s*"  # not in 1,000 nor 3:30
@@ -262,8 +264,18 @@ class _Candidate:
         """Whether the number before the full stop is no ordinal: "am 3. Mai", "3. května"."""
         if self.follower.islower():
             return False
+        if self.follower.isdigit():
+            return self._is_no_date()
         following = self._find_next_word()
         return None if following is None else following not in AFTER_ORDINALS
+
+    def _is_no_date(self) -> bool | None:
+        """Whether this is no full stop of "3. 5. 2024"."""
+        end = self.mark.end() + _LONGEST_DATE
+        if len(self.text) < end and not self.final:
+            return None
+        dates = _SPACED_DATE.finditer(self.text, max(self.start, self.mark.start() - _LONGEST_DATE), end)
+        return not any(found.start() < self.mark.start() < found.end() for found in dates)
 
     def _starter_follows(self) -> bool | None:
         """Whether the next word is one that seldom follows an abbreviation but often begins a sentence."""

@@ -125,7 +125,9 @@ class EspeakG2P:
             yield Token(words[first].start, words[last - 1].end), " ".join(whole[left:right])
 
     def _to_phonemes(self, clause: str) -> list[str]:
-        return [phonemes for word in self._espeak(clause, self._voice) if (phonemes := from_espeak(word, self._symbols))]
+        return [
+            phonemes for word in self._espeak(clause, self._voice) if (phonemes := from_espeak(word, self._symbols))
+        ]
 
 
 def _clean(text: str, words: list[Token]) -> str:

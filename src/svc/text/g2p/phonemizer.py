@@ -106,6 +106,10 @@ class Phonemizer:
             from svc.text.g2p.mandarin import MandarinG2P
 
             return MandarinG2P()
+        if name == Language.KOREAN:
+            from svc.text.g2p.korean import KoreanG2P
+
+            return KoreanG2P()
         if name in load_table():
             row = load_table()[name]
             return EspeakG2P(Espeak(), row.espeak, row.symbols)

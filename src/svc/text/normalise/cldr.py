@@ -17,7 +17,7 @@ from unicode_rbnf import RbnfEngine
 
 from svc.text.language_table import LanguageRow
 from svc.text.normalise.grammar import Currency, Grammar, Noun
-from svc.text.normalise.grammar_rules import END, MOST_DAYS, START
+from svc.text.normalise.grammar_rules import END, MOST_DAYS, MOST_MONTHS, START
 from svc.text.normalise.rules import Rule, any_of
 from svc.text.normalise.urls import SignNames
 
@@ -124,7 +124,9 @@ class CldrGrammar(Grammar):
 
     def time(self, hour: int, minute: int) -> str:
         pattern = self._reading.time if minute else self._reading.hour
-        counted = self._say(hour, self._reading.counter if hour <= 12 and self._reading.counter else self._find_ruleset())
+        counted = self._say(
+            hour, self._reading.counter if hour <= 12 and self._reading.counter else self._find_ruleset()
+        )
         return pattern.format(hour=counted, minute=self.cardinal(minute))
 
     def extra_rules(self) -> list[Rule]:
@@ -132,10 +134,11 @@ class CldrGrammar(Grammar):
         suffix = self._reading.date.partition("{year}")[2].strip(" 년")
         after_year = rf"(?:[ ](?:{re.escape(suffix)}\b|{re.escape(suffix[0])}\.))?" if suffix else ""
         rules = [
+            Rule(rf"{START}(?P<day>\d\d?)\.[ ](?P<month>\d\d?)\.[ ]?(?P<year>\d{{4}}){END}", self._say_spaced_date),
             Rule(
                 rf"{START}(?P<day>\d{{1,2}})\.?[ ](?P<month>{months})(?:[ ](?P<year>\d{{4}}){after_year})?{END}",
                 self._say_written_date,
-            )
+            ),
         ]
         if self._reading.date.startswith("{year} "):
             rules.append(
@@ -146,11 +149,17 @@ class CldrGrammar(Grammar):
             )
         if any(name.startswith("spellout-ordinal") for name in self._engine.rulesets):
             rules.append(
-                Rule(rf"{START}(?P<number>\d{{1,3}})\.(?=[ ](?:[a-zà-öø-ž]|{any_of(self._nouns or ['-'])}))", self._say_ordinal)
+                Rule(
+                    rf"{START}(?P<number>\d{{1,3}})\.(?=[ ](?:[a-zà-öø-ž]|{any_of(self._nouns or ['-'])}))",
+                    self._say_ordinal,
+                )
             )
         if self._reading.one:
             symbols = any_of({*self.units, *self.currencies})
             rules.append(Rule(rf"{START}1(?![ ](?:{symbols}){END})(?=[ ][^\W\d_]{{2,}})", self._reading.one))
+        if not self.percentage("").startswith(" "):
+            rules.append(Rule(rf"%(?P<number>\d+){END}", lambda match: self.percentage(self.integer(match["number"]))))
+        rules += [Rule(re.escape(mark), spoken) for mark, spoken in self._reading.marks.items()]
         if self._reading.counters:
             rules.append(Rule(rf"{START}\d{{1,2}}(?=[ ]?(?:{self._reading.counters}))", self._say_counter))
         return rules
@@ -179,8 +188,9 @@ class CldrGrammar(Grammar):
             noun = CountedNoun(one, one, count=lambda number, unit=unit: self._count_unit(unit, number))
             yield symbol, noun
             own = _FORMATTED.sub("", format_unit(5, unit, "short", locale=self._locale)).strip()
-            if own:
-                yield own, noun
+            for own_symbol in (own, *(mine for mine, latin in self._reading.units.items() if latin == symbol)):
+                if own_symbol:
+                    yield own_symbol, noun
 
     def _count_unit(self, unit: str, number: Decimal) -> str:
         """The unit with the place of its number; some have only a short form, which is a word then."""
@@ -207,6 +217,12 @@ class CldrGrammar(Grammar):
         if not 1 <= int(match["day"]) <= MOST_DAYS:
             return None
         return self._say_date(int(match["day"]), match["month"], int(match["year"]) if match["year"] else None)
+
+    def _say_spaced_date(self, match: re.Match[str]) -> str | None:
+        day, month = int(match["day"]), int(match["month"])
+        if not (1 <= day <= MOST_DAYS and 1 <= month <= MOST_MONTHS):
+            return None
+        return self.date(day, month, int(match["year"]))
 
     def _say_date(self, day: int, month: str, year: int | None) -> str:
         reading = self._reading
