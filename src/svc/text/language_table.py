@@ -1,7 +1,6 @@
 """The table of the languages that espeak-ng phonemizes and no built-in voice was trained on: data/languages.toml."""
 
 import tomllib
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -67,7 +66,7 @@ class LanguageRow:
 
 
 @cache
-def load_table() -> Mapping[str, LanguageRow]:
+def load_table() -> dict[str, LanguageRow]:
     """The rows by language code."""
     rows = tomllib.loads(files("svc").joinpath("data/languages.toml").read_text(encoding="utf-8"))
     return {code: _parse(row) for code, row in rows.items()}

@@ -98,7 +98,7 @@ class VoiceParameters:
 
     def melody_in(self, language: Language) -> Vector:
         """[128], added to the second half of the mean style."""
-        return self.melody if language.english else self.melody + _native_offset(language)[STYLE:]
+        return self.melody if language.english else self.melody + _native_offset(language.articulation)[STYLE:]
 
     def pitch_scale_in(self, language: Language) -> float:
         """The factor that brings the pitch of the language's melody to the person's own."""
@@ -156,7 +156,7 @@ def find_timbre(table: StyleTable) -> Vector:
 
 def articulate(timbre: Vector, language: Language) -> Vector:
     """[11, 128], added to this timbre in each layer, so that it is clear in a language that is not its own."""
-    to_native = _native_offset(language)[:STYLE] - timbre
+    to_native = _native_offset(language.articulation)[:STYLE] - timbre
     to_native -= _gender_axis() * (_gender_axis() @ to_native)
     accent = load_accent(language)
     native_share, timbre_gain = accent.shares[..., None]
@@ -174,12 +174,20 @@ class Accent:
     """[2, 11]: for each layer, how much of the way it goes to the native timbre, and the gain of the voice's own."""
 
 
-@cache
 def load_accent(language: Language) -> Accent:
     """The accent that was learned for a language; without one, that of the language that it is articulated like."""
+    learned = _load_accents()
+    return learned[language if language in learned else language.articulation]
+
+
+@cache
+def _load_accents() -> dict[str, Accent]:
+    """The accents by language: every language but English that has voices of its own, and those learned since."""
     learned = np.load(BytesIO(files("svc").joinpath("data/accents.npz").read_bytes()))
-    name = language if f"{language} offset" in learned else language.articulation
-    return Accent(*(learned[f"{name} {part}"].astype(np.float32) for part in ("offset", "shares")))
+    names = {key.rsplit(" ", 1)[0] for key in learned}
+    return {
+        name: Accent(*(learned[f"{name} {part}"].astype(np.float32) for part in ("offset", "shares"))) for name in names
+    }
 
 
 def _derive_foreign_layer_offsets(layer_offsets: Vector) -> Vector:
@@ -190,9 +198,9 @@ def _derive_foreign_layer_offsets(layer_offsets: Vector) -> Vector:
 
 @cache
 def _native_offset(language: Language) -> Vector:
-    """[256]: the mean style of the voices that show how the language is articulated, minus that of all voices."""
+    """[256]: the mean style of the language's own voices, minus that of all voices."""
     voices = load_built_in_voices()
-    native = [voice.typical_style for voice in voices if voice.language is language.articulation]
+    native = [voice.typical_style for voice in voices if voice.language is language]
     offset: Vector = np.mean(native, axis=0) - _mean_style()
     return offset
 
