@@ -57,9 +57,7 @@ def listen(
     """Speaks the sentences, and lets the listeners transcribe them; `judged` of them are judged for naturalness."""
     heard = Heard(wrong=dict.fromkeys(listeners, 0))
     speaker = recorder.voices.find(voice)
-    recordings = [
-        (text, recorder.synthesize(SynthesisRequest(text, speaker, language=language))) for text in sentences
-    ]
+    recordings = [(text, recorder.synthesize(SynthesisRequest(text, speaker, language=language))) for text in sentences]
     for number, (_, samples) in enumerate(recordings[:judged]):
         path = _write(folder / f"{language}-{voice}-{number:02}.wav", samples, recorder.sample_rate)
         heard.mos.append(evaluator.ask(path=str(path), measures=["mos"])["mos"])
