@@ -1,4 +1,4 @@
-"""Spanish, French, Italian, Portuguese, Hindi and the languages of the table: phonemes by espeak-ng (GPL-3), through ctypes.
+"""Spanish, French, Italian, Portuguese, Hindi and those of the table: phonemes by espeak-ng (GPL-3), through ctypes.
 
 espeak-ng joins words ("il y a"), splits them ("EE.UU.") and lets them change each other (liaison, weak forms). Kokoro
 was trained on whole clauses, so a clause is phonemized as a whole, and the result is aligned with what espeak-ng gives
@@ -94,7 +94,7 @@ def _load_library() -> ctypes.CDLL:
 
 
 class EspeakG2P:
-    """Phonemizes text in the language of one espeak-ng voice; `symbols` are what it needs beside `from_espeak`'s own."""
+    """Phonemizes text in the language of one espeak-ng voice; `symbols` are the language's own replacements."""
 
     def __init__(self, espeak: Espeak, voice: str, symbols: Mapping[str, str] = MappingProxyType({})) -> None:
         self._espeak = espeak

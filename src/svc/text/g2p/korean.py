@@ -15,7 +15,8 @@ _FIRST, _LAST = 0xAC00, 0xD7A3
 
 # Of two consonants at the end of a syllable, the second moves to the next one.
 _CLUSTERS = {
-    "ㄳ": "ㄱㅆ", "ㄵ": "ㄴㅈ", "ㄺ": "ㄹㄱ", "ㄻ": "ㄹㅁ", "ㄼ": "ㄹㅂ", "ㄽ": "ㄹㅆ", "ㄾ": "ㄹㅌ", "ㄿ": "ㄹㅍ", "ㅄ": "ㅂㅆ",
+    "ㄳ": "ㄱㅆ", "ㄵ": "ㄴㅈ", "ㄺ": "ㄹㄱ", "ㄻ": "ㄹㅁ", "ㄼ": "ㄹㅂ", "ㄽ": "ㄹㅆ", "ㄾ": "ㄹㅌ", "ㄿ": "ㄹㅍ",
+    "ㅄ": "ㅂㅆ",
 }  # fmt: skip
 _BREATHED = {"ㅎ": "", "ㄶ": "ㄴ", "ㅀ": "ㄹ"}  # codas with ㅎ, and what is left without it
 _ASPIRATED = {"ㄱ": "ㅋ", "ㄷ": "ㅌ", "ㅂ": "ㅍ", "ㅈ": "ㅊ"}
@@ -28,14 +29,16 @@ _CLOSED = {
 }  # fmt: skip
 
 _ONSET_SOUNDS = {
-    "ㄱ": "k", "ㄲ": "k", "ㄴ": "n", "ㄷ": "t", "ㄸ": "t", "ㄹ": "ɾ", "ㅁ": "m", "ㅂ": "p", "ㅃ": "p", "ㅅ": "s", "ㅆ": "s",
-    "ㅇ": "", "ㅈ": "ʨ", "ㅉ": "ʨ", "ㅊ": "ʨʰ", "ㅋ": "kʰ", "ㅌ": "tʰ", "ㅍ": "pʰ", "ㅎ": "h",
+    "ㄱ": "k", "ㄲ": "k", "ㄴ": "n", "ㄷ": "t", "ㄸ": "t", "ㄹ": "ɾ", "ㅁ": "m", "ㅂ": "p", "ㅃ": "p", "ㅅ": "s",
+    "ㅆ": "s", "ㅇ": "", "ㅈ": "ʨ", "ㅉ": "ʨ", "ㅊ": "ʨʰ", "ㅋ": "kʰ", "ㅌ": "tʰ", "ㅍ": "pʰ", "ㅎ": "h",
 }  # fmt: skip
 _VOICED = {"ㄱ": "ɡ", "ㄷ": "d", "ㅂ": "b", "ㅈ": "ʥ"}  # between vowels, and after a nasal or ㄹ
 _CODA_SOUNDS = {"": "", "ㄱ": "k", "ㄴ": "n", "ㄷ": "t", "ㄹ": "l", "ㅁ": "m", "ㅂ": "p", "ㅇ": "ŋ"}
-_VOWEL_SOUNDS = dict(
-    zip(_VOWELS, "a ɛ ja jɛ ʌ e jʌ je o wa wɛ we jo u wʌ we wi ju ɯ ɯi i".split(), strict=True)
-)  # fmt: skip
+_VOWEL_SOUNDS = {
+    "ㅏ": "a", "ㅐ": "ɛ", "ㅑ": "ja", "ㅒ": "jɛ", "ㅓ": "ʌ", "ㅔ": "e", "ㅕ": "jʌ", "ㅖ": "je", "ㅗ": "o", "ㅘ": "wa",
+    "ㅙ": "wɛ", "ㅚ": "we", "ㅛ": "jo", "ㅜ": "u", "ㅝ": "wʌ", "ㅞ": "we", "ㅟ": "wi", "ㅠ": "ju", "ㅡ": "ɯ",
+    "ㅢ": "ɯi", "ㅣ": "i",
+}  # fmt: skip
 
 
 @dataclass(slots=True)
