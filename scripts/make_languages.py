@@ -61,7 +61,9 @@ def page() -> str:
     """The whole page, which a test compares with the file."""
     measured = json.loads(files("svc").joinpath("data/grades.json").read_text(encoding="utf-8"))["languages"]
     order = list(Grade)
-    languages = sorted((each for each in Language if each.row), key=lambda each: (order.index(find_grade(each)), each.name))
+    languages = sorted(
+        (each for each in Language if each.row), key=lambda each: (order.index(find_grade(each)), each.name)
+    )
     return _HEAD + "".join(_format_row(each, measured.get(each)) for each in languages) + _TAIL
 
 
