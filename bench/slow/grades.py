@@ -113,8 +113,8 @@ def _make_report(stored: dict[str, Any]) -> Report:
         report.rows.append([name, *cells, f"{row['base']:.1%}", f"{row['small']:.1%}", f"{row['mos']:.2f}"])
     report.notes.append(
         "Characters wrong. The sentences of a voice are heard in pieces of up to 27 s, numbers are spelt out, and "
-        f"spaces do not count. Good: within {GOOD_MARGIN:.0%} of the mean of the native voices for both listeners, DistillMOS "
-        f"≥ {GOOD_MOS}. Fair: ≤ {FAIR_RATE:.0%} for the better listener, DistillMOS ≥ {FAIR_MOS}."
+        f"spaces do not count. Good: within {GOOD_MARGIN:.0%} of the mean of the native voices for both listeners, "
+        f"DistillMOS ≥ {GOOD_MOS}. Fair: ≤ {FAIR_RATE:.0%} for the better listener, DistillMOS ≥ {FAIR_MOS}."
     )
     report.figures = stored
     return report

@@ -58,9 +58,14 @@ _STRESS = re.compile(f"([ˈˌ])([^{_VOWELS}ˈˌ ]+)(?=[{_VOWELS}])")
 _SILENT = re.compile(r"[/\[\].‿|‖]")
 
 
+# espeak-ng writes the tone of a syllable after its vowel, the voices know it at the end.
+_TONE_INSIDE = re.compile("([↓→↗↘])([^↓→↗↘ ]+)")
+
+
 def from_espeak(ipa: str, symbols: Mapping[str, str] = MappingProxyType({})) -> str:
     """The phonemes of one word in espeak-ng's IPA, with "^" as tie; `symbols` are replacements of the language."""
-    return restrict_to_vocabulary(_replace(ipa, {**_TIED, **symbols}).replace("^", ""))
+    phonemes = restrict_to_vocabulary(_replace(ipa, {**_TIED, **symbols}).replace("^", ""))
+    return _TONE_INSIDE.sub(r"\2\1", phonemes)
 
 
 def from_ipa(ipa: str, language: Language) -> str:

@@ -68,13 +68,16 @@ class CldrGrammar(Grammar):
             underscore=reading.underscore, hashtag="hashtag", equals=reading.equals, question="",
             ampersand=reading.conjunction, colon="", spell=" ".join,
         )  # fmt: skip
-        self.operators = {
-            "+": reading.plus, "-": self.minus, "=": reading.equals, "×": reading.times, "÷": reading.by,
-        }  # fmt: skip
-        self.abbreviations = row.abbreviations
         self.months = tuple(reading.months) or tuple(self._locale.months["format"]["wide"].values())
-        self.units = dict(self._list_units())
-        self.currencies = dict(self._list_currencies())
+        # Class variables of the other grammars; here they depend on the row.
+        vars(self).update(
+            operators={
+                "+": reading.plus, "-": self.minus, "=": reading.equals, "×": reading.times, "÷": reading.by,
+            },
+            abbreviations=row.abbreviations,
+            units=dict(self._list_units()),
+            currencies=dict(self._list_currencies()),
+        )  # fmt: skip
         self._nouns = row.nouns
 
     def cardinal(self, number: int, *, feminine: bool = False) -> str:
