@@ -69,6 +69,8 @@ def _detect_cyrillic(text: str, base: Language) -> Language:
             return language
     if base.script is not Script.CYRILLIC:
         base = Language.RUSSIAN
+    if len(text.split()) < _MIN_WORDS:
+        return base
     found, doubt = _classify(text, Script.CYRILLIC, base)
     return found if doubt <= _MOST_SLAVIC_DOUBT else base
 
