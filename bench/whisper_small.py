@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import onnxruntime as ort
 from faster_whisper.feature_extractor import FeatureExtractor
-from tokenizers import Tokenizer  # type: ignore[import-not-found]
+from tokenizers import Tokenizer
 
 _RATE, _SECONDS = 16_000, 30
 _MOST_TOKENS = 400
@@ -33,7 +33,7 @@ class WhisperSmall:
 
     def _prompt(self, language: str) -> list[int]:
         names = ("<|startoftranscript|>", f"<|{language}|>", "<|transcribe|>", "<|notimestamps|>")
-        return [self._tokenizer.token_to_id(name) for name in names]
+        return [self._tokenizer.token_to_id(name) or 0 for name in names]
 
     def _decode(self, encoded: npt.NDArray[np.float32], prompt: list[int]) -> list[int]:
         names = [each.name for each in self._decoder.get_outputs()]

@@ -83,7 +83,7 @@ def test_en_without_a_region_keeps_the_english_of_the_voice() -> None:
         ("Mio fratello lavora in una libreria del centro.", "en-us", "it"),
         ("Das Abendessen ist fast fertig.", "en-us", "de"),
         ("Das Abendessen ist fast fertig.", "de", "de"),
-        ("Dinner is almost ready.", "de", "en-us"),
+        ("Dinner is almost ready, and all the children are here.", "de", "en-us"),
     ],
 )
 def test_a_clear_text_is_detected(text: str, base: str, language: str) -> None:

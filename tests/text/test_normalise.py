@@ -117,7 +117,7 @@ def test_english_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert rate >= MIN_PASS_RATE
 
 
-@pytest.mark.parametrize("language", [language for language in Language if language is not Language.ENGLISH_US])
+@pytest.mark.parametrize("language", [each for each in Language if not each.row and each is not Language.ENGLISH_US])
 def test_table_of_language(language: Language) -> None:
     cases = [
         (language, written, expected) for code, written, expected in read_table("other_cases.tsv") if code == language

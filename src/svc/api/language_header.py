@@ -26,9 +26,9 @@ def describe_language(code: str | None, request: SynthesisRequest) -> dict[str, 
     if code:
         return describe_named_language(code, request.language)
     # The frontend has asked the same, so that nothing is loaded here.
-    sentences = Splitter().feed(request.text[:LONGEST_SENTENCE]) or [None]
-    first = sentences[0].text if sentences[0] else request.text[:LONGEST_SENTENCE]
-    detected = detect_language(first, request.voice.language)
+    splitter = Splitter()
+    sentences = splitter.feed(request.text[: 2 * LONGEST_SENTENCE]) or splitter.flush()
+    detected = detect_language(sentences[0].text if sentences else "", request.voice.language)
     if detected.code == request.voice.language.code:
         return {}
     return {HEADER: f"{detected.code}; reason=detected{_describe_grade(detected)}"}

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 from typing import ClassVar
 from unicodedata import normalize
 
@@ -188,7 +189,7 @@ class CldrGrammar(Grammar):
     def _list_units(self) -> Iterator[tuple[str, Noun]]:
         for symbol, unit in _UNITS.items():
             one = self._count_unit(unit, Decimal(1)).replace("{}", "").strip()
-            noun = CountedNoun(one, one, count=lambda number, unit=unit: self._count_unit(unit, number))
+            noun = CountedNoun(one, one, count=partial(self._count_unit, unit))
             yield symbol, noun
             own = _FORMATTED.sub("", format_unit(5, unit, "short", locale=self._locale)).strip()
             for own_symbol in (own, *(mine for mine, latin in self._reading.units.items() if latin == symbol)):
@@ -204,17 +205,15 @@ class CldrGrammar(Grammar):
 
     def _list_currencies(self) -> Iterator[tuple[str, Currency]]:
         for symbol, code in {**_CURRENCIES, **{code: code for code in _CURRENCIES.values()}}.items():
-
-            def count(number: Decimal, code: str = code) -> str:
-                return "{} " + get_currency_name(code, float(number), self._locale)
-
-            yield symbol, _make_currency(count)
+            yield symbol, _make_currency(partial(self._count_currency, code))
         for symbol, forms in self._reading.money.items():
+            yield symbol, _make_currency(partial(self._count_forms, forms))
 
-            def count_own(number: Decimal, forms: dict[str, str] = forms) -> str:
-                return "{} " + forms.get(self._locale.plural_form(number), forms["other"])
+    def _count_currency(self, code: str, number: Decimal) -> str:
+        return "{} " + get_currency_name(code, float(number), self._locale)
 
-            yield symbol, _make_currency(count_own)
+    def _count_forms(self, forms: dict[str, str], number: Decimal) -> str:
+        return "{} " + forms.get(self._locale.plural_form(number), forms["other"])
 
     def _say_written_date(self, match: re.Match[str]) -> str | None:
         if not 1 <= int(match["day"]) <= MOST_DAYS:
