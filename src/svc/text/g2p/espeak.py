@@ -94,12 +94,19 @@ def _load_library() -> ctypes.CDLL:
 
 
 class EspeakG2P:
-    """Phonemizes text in the language of one espeak-ng voice; `symbols` are the language's own replacements."""
+    """Phonemizes text in the language of one espeak-ng voice; `symbols` and whole `words` are its own replacements."""
 
-    def __init__(self, espeak: Espeak, voice: str, symbols: Mapping[str, str] = MappingProxyType({})) -> None:
+    def __init__(
+        self,
+        espeak: Espeak,
+        voice: str,
+        symbols: Mapping[str, str] = MappingProxyType({}),
+        words: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         self._espeak = espeak
         self._voice = voice
         self._symbols = symbols
+        self._words = words
 
     def phonemize(self, text: str) -> list[PhonemeToken]:
         found: list[tuple[Token, str]] = []
@@ -125,9 +132,8 @@ class EspeakG2P:
             yield Token(words[first].start, words[last - 1].end), " ".join(whole[left:right])
 
     def _to_phonemes(self, clause: str) -> list[str]:
-        return [
-            phonemes for word in self._espeak(clause, self._voice) if (phonemes := from_espeak(word, self._symbols))
-        ]
+        words = (from_espeak(word, self._symbols) for word in self._espeak(clause, self._voice))
+        return [self._words.get(phonemes, phonemes) for phonemes in words if phonemes]
 
 
 def _clean(text: str, words: list[Token]) -> str:
