@@ -36,7 +36,8 @@ class WhisperSmall:
         return [self._tokenizer.token_to_id(name) or 0 for name in names]
 
     def _decode(self, encoded: npt.NDArray[np.float32], prompt: list[int]) -> list[int]:
-        names = [each.name for each in self._decoder.get_outputs()]
+        outputs = [each.name for each in self._decoder.get_outputs()]
+        names = [name for name in outputs if name == "logits" or name.startswith("present")]
         feed: dict[str, Any] = {
             each.name: np.zeros((1, 12, 0, 64), dtype=np.float32)
             for each in self._decoder.get_inputs()
@@ -45,7 +46,7 @@ class WhisperSmall:
         feed |= {"encoder_hidden_states": encoded, "use_cache_branch": np.array([False])}
         inputs, tokens = prompt, list[int]()
         while len(tokens) < _MOST_TOKENS:
-            found = dict(zip(names, self._decoder.run(None, {**feed, "input_ids": np.array([inputs])}), strict=True))
+            found = dict(zip(names, self._decoder.run(names, {**feed, "input_ids": np.array([inputs])}), strict=True))
             logits = found.pop("logits")[0, -1]
             logits[self._config["suppress_tokens"]] = -np.inf
             if not tokens:

@@ -26,7 +26,7 @@ GRADES = Path(__file__).parents[2] / "src/svc/data/grades.json"
 VOICES = ["af_heart", "am_michael", "bf_emma", "bm_george"]
 LISTENERS = ("base", "small")
 # What the listeners mishear of voices in their own language: what the others are compared with.
-NATIVES = (Language.SPANISH, Language.FRENCH, Language.ITALIAN, Language.PORTUGUESE_BR)
+NATIVES = (Language.SPANISH, Language.ITALIAN, Language.PORTUGUESE_BR)
 
 # Good: within two points of the native languages for both listeners, and natural.
 GOOD_MARGIN, GOOD_MOS = 0.02, 4.2
