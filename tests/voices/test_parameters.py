@@ -10,14 +10,23 @@ import pytest
 
 from svc.audio.equalizer import BANDS
 from svc.engine.fake import FakeEngine
-from svc.engine.protocol import NO_VOCODER_EMBEDDING, Chunk, Utterance
+from svc.engine.protocol import NO_LAYER_OFFSETS, NO_VOCODER_EMBEDDING, Chunk, Utterance
 from svc.synthesis.pipeline import Pipeline
 from svc.synthesis.request import SynthesisRequest
 from svc.text.g2p import Phonemizer
 from svc.text.language import Language
 from svc.voices.built_in import load_built_in_voices
 from svc.voices.catalogue import VoiceCatalogue
-from svc.voices.parameters import LAYERS, STYLE, VERSION, VoiceParameters, load_accent
+from svc.voices.parameters import (
+    LAYERS,
+    STYLE,
+    VERSION,
+    Accent,
+    VoiceParameters,
+    _load_accents,
+    find_timbre,
+    load_accent,
+)
 from svc.voices.settings import VoiceSettings
 
 
@@ -122,7 +131,7 @@ FOREIGN = [language for language in Language if language is language.base and no
 
 @pytest.mark.parametrize("language", FOREIGN)
 def test_in_other_languages_melody_and_layers_become_native(language: Language) -> None:
-    voice, native, accent = make_parameters(), native_offset(language), load_accent(language)
+    voice, native, accent = make_parameters(), native_offset(language.articulation), load_accent(language)
     assert np.allclose(voice.melody_in(language) - voice.melody, native[STYLE:], atol=1e-4)
     changes = voice.layer_offsets_in(language) - voice.foreign_layer_offsets - accent.offset
     expected = remove_gender(native[:STYLE] - voice.timbre)
@@ -140,7 +149,33 @@ def test_the_first_layers_are_native_and_the_last_ones_the_persons_own(language:
     assert np.abs(timbre_gain).max() < 1
     assert np.abs(accent.offset).max() < 1
     learned = (Language.SPANISH, Language.FRENCH, Language.PORTUGUESE_BR)
-    assert accent.offset.any() == (language in learned)
+    assert accent.offset.any() == (language.articulation in learned)
+
+
+def test_an_accent_that_was_learned_for_a_language_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until then, the language has that of the one that it is articulated like."""
+    borrowed = load_accent(Language.GERMAN)
+    assert borrowed is load_accent(Language.GERMAN.articulation)
+    own = Accent(borrowed.offset + 1, borrowed.shares)
+    monkeypatch.setitem(_load_accents(), Language.GERMAN, own)
+    assert load_accent(Language.GERMAN) is own
+    voice = make_parameters()
+    assert np.allclose(
+        voice.layer_offsets_in(Language.GERMAN) - voice.layer_offsets_in(Language.GERMAN.articulation), 1, atol=1e-4
+    )
+
+
+def test_a_built_in_voice_articulates_other_languages_like_their_own_voices(voices: VoiceCatalogue) -> None:
+    heart, native = voices.find("af_heart"), native_offset(Language.GERMAN.articulation)
+    assert heart.table is not None
+    for language in (Language.ENGLISH_US, Language.ENGLISH_GB):
+        assert heart.layer_offsets_in(language) is NO_LAYER_OFFSETS
+    assert voices.find("pf_dora").layer_offsets_in(Language.PORTUGUESE_BR) is NO_LAYER_OFFSETS
+    timbre = find_timbre(heart.table)
+    articulated = timbre + heart.layer_offsets_in(Language.GERMAN) - load_accent(Language.GERMAN).offset
+    distances = np.linalg.norm(articulated - native[:STYLE], axis=1)
+    assert distances[:5].max() < 0.5 * np.linalg.norm(timbre - native[:STYLE])
+    assert distances[-2:].min() > distances[:5].max()
 
 
 def remove_gender(timbre: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:

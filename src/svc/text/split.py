@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from svc.text.language_table import load_table
 from svc.text.normalise.french import French
 from svc.text.normalise.hindi import Hindi
 from svc.text.normalise.italian import Italian
@@ -50,6 +51,8 @@ _SHORT_ORDINAL = re.compile(r"\d+[^\W\d_]{1,3}")
 _SHORT_DATE = re.compile(
     r"\d (?:de )?(?:ene|abr|ago|dic|janv|févr|avr|juil|déc|gen|mag|giu|lug|set|ott|fev|mai|out|dez)\Z", re.IGNORECASE
 )
+_SPACED_DATE = re.compile(r"(?<!\d)\d{1,2}\. \d{1,2}\. ?\d{4}(?!\d)")
+_LONGEST_DATE = len("31. 12. 2024")
 _LIST_NUMBER = re.compile(r"\s*(?:\d{1,3}|[a-zA-Z])")
 _CLAUSE_END = re.compile(
     r"[,;:](?![^\s\"'”’»)\]*])[\"'”’»)\]*]*\s*"  # not in 1,000 nor 3:30
@@ -258,6 +261,8 @@ class _Candidate:
         word = found[0].strip("*_~`'‘’") if found else ""
         spellings = {word, word.lower()}
         without_article = re.split("['’]", word)[-1]  # l'Ing.
+        if word.isdigit() and len(word) <= 3:
+            return self._is_cardinal()
         if (spellings | {without_article, without_article.lower()}) & NEVER_END:
             return False
         # "p. ej.", and "P. Smith", but "p. 5"
@@ -285,13 +290,34 @@ class _Candidate:
             return None
         return end - self.next > 1 and not self.text[end : end + 1].isalpha()
 
+    def _is_cardinal(self) -> bool | None:
+        """Whether the number before the full stop is no ordinal: "am 3. Mai", "3. května"."""
+        if self.follower.islower():
+            return False
+        if self.follower.isdigit():
+            return self._is_no_date()
+        following = self._find_next_word()
+        return None if following is None else following not in AFTER_ORDINALS
+
+    def _is_no_date(self) -> bool | None:
+        """Whether this is no full stop of "3. 5. 2024"."""
+        end = self.mark.end() + _LONGEST_DATE
+        if len(self.text) < end and not self.final:
+            return None
+        dates = _SPACED_DATE.finditer(self.text, max(self.start, self.mark.start() - _LONGEST_DATE), end)
+        return not any(found.start() < self.mark.start() < found.end() for found in dates)
+
     def _starter_follows(self) -> bool | None:
         """Whether the next word is one that seldom follows an abbreviation but often begins a sentence."""
+        following = self._find_next_word()
+        return None if following is None else re.split("['’]", following)[0].lower() in SENTENCE_STARTERS
+
+    def _find_next_word(self) -> str | None:
         word = _WORD.match(self.text, self.next, self.next + LONGEST_LOOKAHEAD)
         end = word.end() if word else self.next
         if end == len(self.text) and end < self.next + LONGEST_LOOKAHEAD and not self.final:
             return None
-        return re.split("['’]", self.text[self.next : end])[0].lower() in SENTENCE_STARTERS
+        return self.text[self.next : end]
 
 
 # Abbreviations that end in a full stop. Those in capitals count only so: "Sat.", but not "he sat."
@@ -316,7 +342,7 @@ NEVER_END = frozenset({
 BEFORE_NUMBERS = frozenset({
     "no", "nos", "nr", "p", "pp", "pg", "ex", "fn", "para", "ver",
     "fig", "figs", "vol", "vols", "ch", "chap", "sec", "art", "eq", "ed", "pt",
-    "pág", "págs", "núm", "n", "num", "pag", "pagg", "cap", "caps", "séc", "arts", "rs",
+    "pág", "págs", "núm", "n", "num", "pag", "pagg", "cap", "caps", "séc", "arts", "rs", "ok",
 })  # fmt: skip
 
 # The sentence may end or continue: the next word decides.
@@ -340,6 +366,19 @@ MAY_END |= {
     for word in (abbreviation.removesuffix(".") for abbreviation in grammar.abbreviations if abbreviation[-1] == ".")
     if len(word) > 1 and " " not in word and word.lower() not in _ENGLISH_WORDS | BEFORE_NUMBERS
 } - NEVER_END
+
+# The abbreviations of the languages of the table. One letter counts as an initial.
+_FOREIGN = {
+    (key.rstrip("."), key in row.may_end)
+    for row in load_table().values()
+    for key in row.abbreviations
+    if key.endswith(".") and len(key) > 2 and key.rstrip(".").lower() not in BEFORE_NUMBERS
+}
+MAY_END |= {word for word, may_end in _FOREIGN if may_end}
+NEVER_END |= {word for word, may_end in _FOREIGN if not may_end} - MAY_END
+
+# Capitalised words that a number with a full stop may count: "im 19. Jahrhundert".
+AFTER_ORDINALS = frozenset(noun for row in load_table().values() for noun in row.nouns)
 
 # Words that often begin a sentence and seldom a name.
 SENTENCE_STARTERS = frozenset({

@@ -15,7 +15,7 @@ from svc.text.language import Language
 from svc.voices.built_in import KokoroVoice
 from svc.voices.custom_voice import CustomVoice
 from svc.voices.mixes import describe_mix, is_mix, parse_mix, write_mix
-from svc.voices.parameters import Vector, VoiceParameters
+from svc.voices.parameters import Vector, VoiceParameters, articulate, find_timbre
 
 FALLBACK_VOICE = "af_heart"
 
@@ -142,7 +142,15 @@ class Voice:
         """[11, 128], added to the timbre in each layer."""
         if self.parts:
             return _mean((voice.layer_offsets_in(language), share) for voice, share in self.parts)
-        return self.parameters.layer_offsets_in(language) if self.parameters else NO_LAYER_OFFSETS
+        if self.parameters:
+            return self.parameters.layer_offsets_in(language)
+        if self._is_native_in(language) or self.table is None:
+            return NO_LAYER_OFFSETS
+        return articulate(find_timbre(self.table), language)
+
+    def _is_native_in(self, language: Language) -> bool:
+        """Whether a built-in voice speaks a language as its own. English it speaks with the accent that it has."""
+        return language.english or self.language is language
 
     @property
     def vocoder_embedding(self) -> Vector:

@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from svc.audio.equalizer import BANDS, FLAT, SpectralEnvelope
-from svc.engine.protocol import NO_LAYER_OFFSETS, NO_VOCODER_EMBEDDING
+from svc.engine.protocol import NO_LAYER_OFFSETS, NO_VOCODER_EMBEDDING, StyleTable
 from svc.text.language import Language
-from svc.voices.built_in import load_built_in_voices
+from svc.voices.built_in import find_typical_style, load_built_in_voices
 
 VERSION = 1
 STYLE = 128
@@ -37,7 +37,10 @@ MELODY_PITCH = {
     Language.PORTUGUESE_BR: 151.0,
     Language.MANDARIN: 215.0,
 }
-"""The pitch of the melody that clones have in a language, in Hz (the median of ten sentences)."""
+"""The pitch of the melody that clones have in a language, in Hz (the median of ten sentences).
+
+A language without voices of its own has the melody of the one that it is articulated like.
+"""
 
 _BOUNDS = {
     "timbre": ((STYLE,), LARGEST),
@@ -91,27 +94,21 @@ class VoiceParameters:
     # A style carries an accent, too: Kokoro's American voices are hard to understand in other languages. There a clone
     # gets the mean melody of the language's own voices, and their mean timbre in the layers that decide pronunciation
     # more than timbre, without the part of it that depends on gender (training/speaker_encoder/EXPERIMENTS.md
-    # has what else was tried).
+    # has what else was tried). Built-in voices do the same.
 
     def melody_in(self, language: Language) -> Vector:
         """[128], added to the second half of the mean style."""
-        return self.melody if language.english else self.melody + _native_offset(language)[STYLE:]
+        return self.melody if language.english else self.melody + _native_offset(language.articulation)[STYLE:]
 
     def pitch_scale_in(self, language: Language) -> float:
         """The factor that brings the pitch of the language's melody to the person's own."""
-        return self.pitch_scale * (MELODY_PITCH[Language.ENGLISH_US] / MELODY_PITCH[language])
+        return self.pitch_scale * (MELODY_PITCH[Language.ENGLISH_US] / MELODY_PITCH[language.articulation])
 
     def layer_offsets_in(self, language: Language) -> Vector:
         """[11, 128], added to the timbre in each layer."""
         if language.english:
             return self.layer_offsets
-        to_native = _native_offset(language)[:STYLE] - self.timbre
-        to_native -= _gender_axis() * (_gender_axis() @ to_native)
-        accent = load_accent(language)
-        native_share, timbre_gain = accent.shares[..., None]
-        layer_offsets: Vector = (
-            self.foreign_layer_offsets + accent.offset + native_share * to_native + timbre_gain * self.timbre
-        )
+        layer_offsets: Vector = self.foreign_layer_offsets + articulate(self.timbre, language)
         return layer_offsets
 
     def to_json(self) -> dict[str, Any]:
@@ -151,9 +148,25 @@ class VoiceParameters:
             raise ValueError(f"the voice's parameters are incomplete: {problem}") from problem
 
 
+def find_timbre(table: StyleTable) -> Vector:
+    """[128]: how the timbre of a built-in voice differs from the mean of all."""
+    timbre: Vector = find_typical_style(table)[:STYLE] - _mean_style()[:STYLE]
+    return timbre
+
+
+def articulate(timbre: Vector, language: Language) -> Vector:
+    """[11, 128], added to this timbre in each layer, so that it is clear in a language that is not its own."""
+    to_native = _native_offset(language.articulation)[:STYLE] - timbre
+    to_native -= _gender_axis() * (_gender_axis() @ to_native)
+    accent = load_accent(language)
+    native_share, timbre_gain = accent.shares[..., None]
+    layer_offsets: Vector = accent.offset + native_share * to_native + timbre_gain * timbre
+    return layer_offsets
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Accent:
-    """What all clones have in common in a language. It was trained with them, to keep words intelligible."""
+    """What all voices have in common in a language that is not their own. It was trained to keep words intelligible."""
 
     offset: Vector
     """[11, 128], added to the timbre in each layer."""
@@ -161,11 +174,20 @@ class Accent:
     """[2, 11]: for each layer, how much of the way it goes to the native timbre, and the gain of the voice's own."""
 
 
-@cache
 def load_accent(language: Language) -> Accent:
-    """The accent of any language but English."""
+    """The accent that was learned for a language; without one, that of the language that it is articulated like."""
+    learned = _load_accents()
+    return learned[language if language in learned else language.articulation]
+
+
+@cache
+def _load_accents() -> dict[str, Accent]:
+    """The accents by language: every language but English that has voices of its own, and those learned since."""
     learned = np.load(BytesIO(files("svc").joinpath("data/accents.npz").read_bytes()))
-    return Accent(*(learned[f"{language} {part}"].astype(np.float32) for part in ("offset", "shares")))
+    names = {key.rsplit(" ", 1)[0] for key in learned}
+    return {
+        name: Accent(*(learned[f"{name} {part}"].astype(np.float32) for part in ("offset", "shares"))) for name in names
+    }
 
 
 def _derive_foreign_layer_offsets(layer_offsets: Vector) -> Vector:
@@ -179,8 +201,15 @@ def _native_offset(language: Language) -> Vector:
     """[256]: the mean style of the language's own voices, minus that of all voices."""
     voices = load_built_in_voices()
     native = [voice.typical_style for voice in voices if voice.language is language]
-    offset: Vector = np.mean(native, axis=0) - np.mean([voice.typical_style for voice in voices], axis=0)
+    offset: Vector = np.mean(native, axis=0) - _mean_style()
     return offset
+
+
+@cache
+def _mean_style() -> Vector:
+    """[256]: the mean of all built-in voices."""
+    mean: Vector = np.mean([voice.typical_style for voice in load_built_in_voices()], axis=0)
+    return mean
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Spanish, French, Italian, Portuguese, Hindi and untrained languages: phonemes by espeak-ng (GPL-3), through ctypes.
+"""Spanish, French, Italian, Portuguese, Hindi and those of the table: phonemes by espeak-ng (GPL-3), through ctypes.
 
 espeak-ng joins words ("il y a"), splits them ("EE.UU.") and lets them change each other (liaison, weak forms). Kokoro
 was trained on whole clauses, so a clause is phonemized as a whole, and the result is aligned with what espeak-ng gives
@@ -7,11 +7,12 @@ for each word alone.
 
 import ctypes
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from itertools import pairwise
 from math import inf
 from threading import Lock
+from types import MappingProxyType
 
 import espeakng_loader
 
@@ -94,11 +95,19 @@ def _load_library() -> ctypes.CDLL:
 
 
 class EspeakG2P:
-    """Phonemizes text in the language of one espeak-ng voice."""
+    """Phonemizes text in the language of one espeak-ng voice; `symbols` and whole `words` are its own replacements."""
 
-    def __init__(self, espeak: Espeak, voice: str) -> None:
+    def __init__(
+        self,
+        espeak: Espeak,
+        voice: str,
+        symbols: Mapping[str, str] = MappingProxyType({}),
+        words: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         self._espeak = espeak
         self._voice = voice
+        self._symbols = symbols
+        self._words = words
 
     def phonemize(self, text: str) -> list[PhonemeToken]:
         found: list[tuple[Token, str]] = []
@@ -132,7 +141,8 @@ class EspeakG2P:
         return drop_inherent_vowels(phonemes) if self._voice == "hi" else phonemes
 
     def _to_phonemes(self, clause: str) -> list[str]:
-        return [phonemes for word in self._espeak(clause, self._voice) if (phonemes := from_espeak(word))]
+        words = (from_espeak(word, self._symbols) for word in self._espeak(clause, self._voice))
+        return [self._words.get(phonemes, phonemes) for phonemes in words if phonemes]
 
 
 def _clean(text: str, words: list[Token]) -> str:

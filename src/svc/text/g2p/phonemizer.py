@@ -12,6 +12,7 @@ from svc.text.g2p.ipa import restrict_to_vocabulary
 from svc.text.g2p.tagger import Tagger
 from svc.text.g2p.tokenizer import PhonemeToken
 from svc.text.language import Language, Script, find_script
+from svc.text.language_table import load_table
 
 _ESPEAK_VOICES: dict[str, str] = {
     Language.SPANISH: "es",
@@ -24,7 +25,7 @@ _ESPEAK_VOICES: dict[str, str] = {
     Language.PORTUGUESE_BR: "pt-br",
     Language.PORTUGUESE_PT: "pt",
 }
-# Scripts of languages that the engine was not trained on, and the espeak-ng voice that suits them best.
+# Scripts of other languages, and the language or the espeak-ng voice that suits them best.
 _FOREIGN_VOICES: dict[Script, str] = {
     Script.GREEK: "el",
     Script.CYRILLIC: "ru",
@@ -113,6 +114,13 @@ class Phonemizer:
             from svc.text.g2p.mandarin import MandarinG2P
 
             return MandarinG2P()
+        if name == Language.KOREAN:
+            from svc.text.g2p.korean import KoreanG2P
+
+            return KoreanG2P()
+        if name in load_table():
+            row = load_table()[name]
+            return EspeakG2P(Espeak(), row.espeak, row.symbols, row.words)
         return EspeakG2P(Espeak(), _ESPEAK_VOICES.get(name, name))
 
 
@@ -157,8 +165,9 @@ def _choose_backends(scripts: set[Script], language: Language) -> dict[Script, s
     han = language if east_asian else Language.JAPANESE if Script.KANA in scripts else Language.MANDARIN
     return {
         **_FOREIGN_VOICES,
-        Script.LATIN: language if language.latin else Language.ENGLISH_US,
+        Script.LATIN: Language.ENGLISH_US,
         Script.DEVANAGARI: Language.HINDI,
         Script.KANA: Language.JAPANESE,
         Script.HAN: han,
+        language.script: language,
     }

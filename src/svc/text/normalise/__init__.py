@@ -1,7 +1,8 @@
 """Text normalisation: numbers, dates, money, units, abbreviations and symbols in words, as they are spoken.
 
-Number words are our own tables. num2words is LGPL and has cardinals, but not the irregular Hindi numbers up to a
-hundred, nor gender, apocope, or the counting of hours and money, which are most of the work.
+Number words of the built-in voices' languages are our own tables. num2words is LGPL and has cardinals, but not the
+irregular Hindi numbers up to a hundred, nor gender, apocope, or the counting of hours and money, which are most of the
+work. The languages of the table share one grammar on CLDR's data.
 """
 
 from collections.abc import Callable, Iterator
@@ -51,6 +52,10 @@ def normalise(text: str, language: Language) -> list[Span]:
 @cache
 def get_grammar(language: Language) -> Grammar | None:
     """The number words and the like of a language; None for English, which has its own rules."""
+    if language.row:
+        from svc.text.normalise.cldr import CldrGrammar  # its libraries are loaded when such a language is spoken
+
+        return CldrGrammar(language.value, language.row)
     return _GRAMMARS[language]() if language in _GRAMMARS else None
 
 
