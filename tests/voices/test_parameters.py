@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,30 @@ def test_stored_parameters_are_read_again() -> None:
     assert read.pitch_scale == written.pitch_scale
 
 
+def test_pace_and_loudness_are_stored_once_they_are_known() -> None:
+    stored = make_parameters().to_json()
+    assert not {"pace", "loudness"} & stored.keys(), "so older releases read and write the same"
+    read = VoiceParameters.from_json(stored)
+    assert (read.pace, read.loudness) == (1.0, None)
+    measured = replace(make_parameters(), pace=0.93, loudness=-31.5)
+    read = VoiceParameters.from_json(json.loads(json.dumps(measured.to_json())))
+    assert (read.pace, read.loudness) == (0.93, -31.5)
+
+
+def test_what_a_later_release_adds_is_ignored() -> None:
+    stored = make_parameters().to_json() | {"mask": "AAAA", "later": {"any": ["thing"]}}
+    assert VoiceParameters.from_json(stored).to_json() == make_parameters().to_json()
+
+
+def test_the_mean_of_voices_has_their_mean_pace_and_loudness() -> None:
+    one, other = (replace(make_parameters(), pace=pace, loudness=level) for pace, level in ((0.9, -30.0), (1.0, -26.0)))
+    mean = VoiceParameters.mean([(one, 1.0), (other, 3.0)])
+    assert mean.loudness == pytest.approx(-27.0)
+    assert mean.pace == pytest.approx(0.9**0.25)
+    assert VoiceParameters.mean([(one, 1.0), (make_parameters(), 1.0)]).loudness is None, "one was not measured"
+    assert VoiceParameters.mean([]).loudness is None
+
+
 def test_stored_parameters_are_small() -> None:
     assert len(json.dumps(make_parameters().to_json())) < 10_000
 
@@ -67,6 +92,11 @@ def test_stored_parameters_are_small() -> None:
         {"pitch_scale": None},
         {"pitch_scale": 0.0},
         {"pitch_scale": float("nan")},
+        {"pace": 3.0},
+        {"pace": "fast"},
+        {"loudness": 5.0},
+        {"loudness": None},
+        {"loudness": float("nan")},
     ],
     ids=str,
 )

@@ -15,6 +15,7 @@ import numpy as np
 
 from svc.audio import equalizer
 from svc.audio.equalizer import Equalizer, SpectralEnvelope
+from svc.audio.loudness import measure_loudness
 from svc.cloning.speaker_encoder import BuiltInEmbeddings, Embedding, SpeakerEncoder
 from svc.engine.protocol import Samples
 from svc.synthesis.pipeline import Pipeline
@@ -23,7 +24,8 @@ from svc.synthesis.scheduler import Scheduler
 from svc.text.language import Language
 from svc.voices.built_in import PREVIEW_TEXTS
 from svc.voices.catalogue import VoiceCatalogue
-from svc.voices.parameters import VoiceParameters
+from svc.voices.loudness import to_clone_loudness
+from svc.voices.parameters import LOUDNESSES, VoiceParameters
 
 T = TypeVar("T")
 LoadSpeakerEncoder = Callable[[], tuple[SpeakerEncoder, BuiltInEmbeddings]]
@@ -62,8 +64,12 @@ class TrialSynthesis:
     async def synthesize(
         self, parameters: VoiceParameters, text: str, language: Language, *, when_idle: bool = False
     ) -> Samples:
-        """Speaks a text with these parameters; `when_idle` only uses the engine while no other request does."""
-        request = SynthesisRequest(text, self._voices.build(parameters, language), language=language)
+        """Speaks a text with these parameters, as loud as the engine makes it.
+
+        `when_idle` only uses the engine while no other request does.
+        """
+        voice = self._voices.build(replace(parameters, loudness=None), language)
+        request = SynthesisRequest(text, voice, language=language)
         work = (chunk.samples for chunk in self._pipeline.synthesize(request))
         run = self._scheduler.run_when_idle if when_idle else self._scheduler.run_in_background
         async with aclosing(run(work)) as chunks:
@@ -72,17 +78,31 @@ class TrialSynthesis:
     async def match_envelope(
         self, parameters: VoiceParameters, target: SpectralEnvelope, language: Language, *, when_idle: bool = False
     ) -> tuple[VoiceParameters, Samples]:
-        """The parameters with the equalizer gains that bring the voice to the envelope, and the preview spoken so."""
+        """The parameters with the equalizer gains that bring the voice to the envelope, and the preview spoken so.
+
+        The loudness is measured on the same preview.
+        """
         flat = replace(parameters, equalizer_gains=equalizer.FLAT)
         preview = await self.synthesize(flat, PREVIEW_TEXTS[language], language, when_idle=when_idle)
-        return await self.run_in_thread(self._equalize, flat, preview, target)
+        return await self.run_in_thread(self._equalize, flat, preview, target, language)
 
     def _equalize(
-        self, flat: VoiceParameters, preview: Samples, target: SpectralEnvelope
+        self, flat: VoiceParameters, preview: Samples, target: SpectralEnvelope, language: Language
     ) -> tuple[VoiceParameters, Samples]:
         rate = self._pipeline.sample_rate
         gains = equalizer.matching_gains(target, self.encoder.spectral_envelope(preview, rate))
-        return replace(flat, equalizer_gains=gains), Equalizer(gains, rate)(preview)
+        equalized = Equalizer(gains, rate)(preview)
+        loudness = self._measure_loudness(equalized, language)
+        return replace(flat, equalizer_gains=gains, loudness=loudness), equalized
+
+    async def measure_loudness(self, parameters: VoiceParameters, language: Language) -> float | None:
+        """Of a voice with these parameters, while the engine is idle; None if it is silent."""
+        preview = await self.synthesize(parameters, PREVIEW_TEXTS[language], language, when_idle=True)
+        return await self.run_in_thread(self._measure_loudness, preview, language)
+
+    def _measure_loudness(self, preview: Samples, language: Language) -> float | None:
+        loudness = to_clone_loudness(measure_loudness(preview, self._pipeline.sample_rate), language)
+        return round(loudness, 2) if LOUDNESSES[0] <= loudness <= LOUDNESSES[1] else None
 
     # The following use the encoder: only in `run_in_thread`.
 

@@ -2,7 +2,7 @@
 
 Frontend        text → phrases of phonemes
 Engine          phonemes → samples with phoneme times
-Speaker         what a voice, its settings and the markup ask of the engine; the equalizer and the volume
+Speaker         what a voice, its settings and the markup ask of the engine; the equalizer, the loudness
 Synthesizer     watermarks, adds pauses, and says which words each chunk holds
 AlignedEncoder  samples → bytes of the output format, with the times of the caller's characters
 """
@@ -154,7 +154,7 @@ class Synthesizer:
             start = self.seconds
             speaker = self._find_speaker(phrase.manner.voice)
             for chunk in self._synthesize(phrase, speaker):
-                samples = speaker.post_process(_fade(chunk, phrase), phrase.manner.prosody)
+                samples = speaker.post_process(_fade(chunk, phrase), phrase)
                 if self._watermark and speaker.voice.custom_parts:
                     samples = embed_watermark(samples, round(self.seconds * self._engine.sample_rate))
                 self.seconds += len(samples) / self._engine.sample_rate

@@ -19,8 +19,8 @@ FindVoice = Callable[[str], Voice | None]
 # The mean pitch of speaking voices, for a pitch that is given in Hz.
 _GENDER_HERTZ = {"female": 200.0, "male": 120.0}
 
-# Louder samples are limited softly from here on, so that nothing clips.
-_KNEE = 0.8
+# Louder samples are limited softly from the knee on, and stay below the ceiling: -1 dBFS.
+_KNEE, _CEILING = 0.7, 0.891
 
 
 class Speaker:
@@ -34,6 +34,7 @@ class Speaker:
         # These differ between languages, and are the same for all phrases of one.
         self._style_table = cache(partial(settings.style_table, voice))
         self._layer_offsets = cache(partial(settings.layer_offsets, voice))
+        self._gain = cache(voice.gain_in)
         self._vocoder_embedding = settings.vocoder_embedding(voice)
         gains = settings.equalizer_gains(voice)
         self._equalizer = Equalizer(gains, sample_rate) if gains.any() else None
@@ -42,7 +43,7 @@ class Speaker:
         prosody = phrase.manner.prosody
         delivery = replace(
             self._delivery,
-            speed=self._split_speed(prosody.rate)[0],
+            speed=self._split_speed(prosody.rate * self.voice.pace)[0],
             pitch_range=_clamp(self._delivery.pitch_range * prosody.pitch_range, NARROWEST, WIDEST),
         )
         return Utterance(
@@ -58,12 +59,13 @@ class Speaker:
 
     def find_tempo(self, prosody: Prosody) -> float:
         """By how much the engine's speech is to be sped up."""
-        return self._split_speed(prosody.rate)[1]
+        return self._split_speed(prosody.rate * self.voice.pace)[1]
 
-    def post_process(self, samples: Samples, prosody: Prosody) -> Samples:
+    def post_process(self, samples: Samples, phrase: Phrase) -> Samples:
+        """The equalizer, and the volume: that of all voices, changed as the markup asks for."""
         if self._equalizer:
             samples = self._equalizer(samples)
-        return _amplify(samples, prosody.volume) if prosody.volume else samples
+        return _amplify(samples, self._gain(phrase.language) + phrase.manner.prosody.volume)
 
     def _find_pitch(self, prosody: Prosody) -> float:
         if prosody.hertz is None:
@@ -72,14 +74,15 @@ class Speaker:
 
 
 def _amplify(samples: Samples, decibels: float) -> Samples:
-    louder: Samples = samples * np.float32(10 ** (decibels / 20))
-    if decibels < 0:
-        return louder
-    excess = np.maximum(np.abs(louder) - _KNEE, 0.0)
+    amplified: Samples = samples * np.float32(10 ** (decibels / 20))
+    excess = np.abs(amplified) - np.float32(_KNEE)
+    if excess.max(initial=0.0) <= 0:
+        return amplified
+    room = np.float32(_CEILING - _KNEE)
     limited: Samples = np.where(
-        excess > 0, np.sign(louder) * (_KNEE + (1 - _KNEE) * np.tanh(excess / (1 - _KNEE))), louder
+        excess > 0, np.copysign(np.float32(_KNEE) + room * np.tanh(excess / room), amplified), amplified
     )
-    return limited.astype(np.float32)
+    return limited
 
 
 def _clamp(value: float, low: float, high: float) -> float:

@@ -23,6 +23,8 @@ LAYERS = 11
 """The ten norms of the decoder, in the order in which they run, and the vocoder."""
 LARGEST = 8.0  # no style of a voice comes near it: a larger value is damage
 PITCH_SCALES = (0.4, 2.5)
+PACES = (0.8, 1.25)
+LOUDNESSES = (-60.0, 0.0)
 
 Vector = npt.NDArray[np.float32]
 
@@ -47,6 +49,7 @@ _BOUNDS = {
     "equalizer_gains": ((BANDS,), 40.0),
     "vocoder_embedding": (NO_VOCODER_EMBEDDING.shape, LARGEST),
 }
+_RANGES = {"pitch_scale": PITCH_SCALES, "pace": PACES, "loudness": LOUDNESSES}
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -65,15 +68,20 @@ class VoiceParameters:
     """[11, 128]: the layer offsets in languages other than English."""
     vocoder_embedding: Vector = field(default_factory=lambda: NO_VOCODER_EMBEDDING)
     """[256]: conditions svc-turbo's vocoder, in every language. Kokoro's vocoder has no such input."""
+    pace: float = 1.0
+    """The factor by which the person speaks faster than the mean voice."""
+    loudness: float | None = None
+    """In LUFS: of the preview text in the voice's language, without any gain. None: not measured yet."""
 
     def __post_init__(self) -> None:
         for name, (shape, largest) in _BOUNDS.items():
             value = getattr(self, name)
             if value.shape != shape or not np.all(np.abs(value) <= largest):  # NaN fails the comparison too
                 raise ValueError(f"the voice's {name} must be {shape} numbers between {-largest} and {largest}")
-        low, high = PITCH_SCALES
-        if not low <= self.pitch_scale <= high:
-            raise ValueError(f"the voice's pitch_scale must be between {low} and {high}")
+        for name, (low, high) in _RANGES.items():
+            number = getattr(self, name)
+            if number is not None and not low <= number <= high:
+                raise ValueError(f"the voice's {name} must be between {low} and {high}")
 
     @classmethod
     def mean(cls, weighted: Sequence[tuple["VoiceParameters", float]]) -> Self:
@@ -85,8 +93,16 @@ class VoiceParameters:
             zero: Vector = np.zeros(_BOUNDS[name][0], dtype=np.float32)
             return sum((share * getattr(parameters, name) for parameters, share in shares), start=zero)
 
-        pitch = math.exp(sum(share * math.log(parameters.pitch_scale) for parameters, share in shares))
-        return cls(pitch_scale=pitch, **{name: mean(name) for name in _BOUNDS})
+        def geometric_mean(name: str) -> float:
+            return math.exp(sum(share * math.log(getattr(parameters, name)) for parameters, share in shares))
+
+        measured = [(parameters.loudness, share) for parameters, share in shares if parameters.loudness is not None]
+        return cls(
+            pitch_scale=geometric_mean("pitch_scale"),
+            pace=geometric_mean("pace"),
+            loudness=float(sum(share * each for each, share in measured)) if len(measured) == len(shares) > 0 else None,
+            **{name: mean(name) for name in _BOUNDS},
+        )
 
     # A style carries an accent, too: Kokoro's American voices are hard to understand in other languages. There a clone
     # gets the mean melody of the language's own voices, and their mean timbre in the layers that decide pronunciation
@@ -115,7 +131,12 @@ class VoiceParameters:
         return layer_offsets
 
     def to_json(self) -> dict[str, Any]:
-        """About 9 kB: the vectors as base64 of little-endian fp16. The keys are those of the first release."""
+        """About 9 kB: the vectors as base64 of little-endian fp16. The keys are those of the first release.
+
+        What a release adds has a default, and is only written if it differs: releases before ignore what they do not
+        know, and the version stays the same. They drop it when they change the voice.
+        """
+        added = {"pace": self.pace if self.pace != 1.0 else None, "loudness": self.loudness}
         return {
             "version": VERSION,
             "timbre": _pack(self.timbre),
@@ -125,11 +146,12 @@ class VoiceParameters:
             "colour": _pack(self.equalizer_gains),
             "abroad": _pack(self.foreign_layer_offsets),
             "grain": _pack(self.vocoder_embedding),
+            **{name: value for name, value in added.items() if value is not None},
         }
 
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> Self:
-        """Raises `ValueError`, with the reason, on anything but what `to_json` wrote."""
+        """Raises `ValueError`, with the reason, on anything but what `to_json` wrote; unknown keys are ignored."""
         version = stored.get("version")
         if version != VERSION:
             raise ValueError(f"this voice has version {version!r}; only version {VERSION} is known here")
@@ -146,6 +168,8 @@ class VoiceParameters:
                 if "abroad" in stored
                 else _derive_foreign_layer_offsets(layer_offsets),
                 _unpack(stored["grain"], NO_VOCODER_EMBEDDING.shape) if "grain" in stored else NO_VOCODER_EMBEDDING,
+                float(stored.get("pace", 1.0)),
+                float(stored["loudness"]) if "loudness" in stored else None,
             )
         except (KeyError, TypeError) as problem:
             raise ValueError(f"the voice's parameters are incomplete: {problem}") from problem
