@@ -91,13 +91,9 @@ def test_loud_speech_is_not_taken_for_clipping(say: Callable[..., Samples], voic
 
 
 def test_a_telephone_band_is_a_warning(spoken: Samples) -> None:
-    for narrow in (
-        soxr.resample(spoken, RATE, 8_000),
-        soxr.resample(soxr.resample(spoken, RATE, 8_000), 8_000, 16_000),
-    ):
-        rate = 8_000 if len(narrow) < len(spoken) / 2 else 16_000
-        noisy = soxr.resample(narrow, rate, RATE) + noise(len(spoken) / RATE, 1e-5)[: len(spoken)]
-        assert any("telephone" in warning for warning in examine([Clip(noisy.astype(np.float32))]).warnings)
+    narrow = soxr.resample(soxr.resample(spoken, RATE, 8_000), 8_000, RATE)
+    narrow = narrow + noise(len(spoken) / RATE, 1e-5)[: len(narrow)]  # what a codec leaves
+    assert any("telephone" in warning for warning in examine([Clip(narrow)]).warnings)
     wide = soxr.resample(soxr.resample(spoken, RATE, 16_000), 16_000, RATE)
     assert not any("telephone" in warning for warning in examine([Clip(wide)]).warnings)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from svc.audio.decode import MAX_SECONDS, RATE, Clip
+from svc.cloning.pace import count_syllables, find_pace
 from svc.cloning.speech_detection import FRAMES_PER_SECOND, FrameFeatures, Mask, analyze_frames
 from svc.engine.protocol import Samples
 from svc.errors import ClipSilent, ClipTooShort, NoSpeech
@@ -36,6 +37,8 @@ class Reference:
     """Mono at `RATE`, at -23 dBFS, without long pauses."""
     measured: ReferenceMeasurements
     warnings: tuple[str, ...]
+    pace: float
+    """The factor by which the person speaks faster than others."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -75,7 +78,13 @@ def examine(clips: Sequence[Clip]) -> Reference:
         snr_db=round(level - noise, 1),
         clipping=round(_measure_clipping(best), 5),
     )
-    return Reference(_normalize(best, level), measured, _list_warnings(clips, best, measured))
+    syllables = sum(count_syllables(each.features, each.mask) for each in analyzed)
+    return Reference(
+        _normalize(best, level),
+        measured,
+        _list_warnings(clips, best, measured),
+        find_pace(syllables, speech_seconds),
+    )
 
 
 def _analyze(clip: Clip) -> _AnalyzedClip:
