@@ -5,7 +5,7 @@ Integrated loudness (ITU-R BS.1770) of sentences that the gains were not measure
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from statistics import mean
@@ -16,7 +16,7 @@ import typer
 from rich.progress import track
 
 from bench import options, reference_speakers, sentences
-from bench.clones import clone
+from bench.clones import clone, measure_in
 from bench.recorder import Recorder
 from bench.report import Report
 from svc.audio.loudness import measure_loudness
@@ -74,8 +74,13 @@ def _list_work(recorder: Recorder, speakers: Path, limit: int | None) -> Iterato
         reference = reference_speakers.prepare(person.reference)
         clones[person.name] = clone(recorder, encoder, reference, Language.ENGLISH_US)
     for name, voice in clones.items():
+        assert voice.parameters
         for language in _CLONES_SPEAK:
-            yield "clones" if language.english else "clones, other languages", name, voice, language
+            if language.english:
+                yield "clones", name, voice, language
+            else:
+                measured = replace(voice, parameters=measure_in(recorder, voice.parameters, language))
+                yield "clones, other languages", name, measured, language
     for (name, one), (other_name, other) in list(pairwise(clones.items()))[::3]:
         mix = Voice.of_mix([(one, 1.0), (other, 1.0)])
         yield "mixes of clones", f"{name}+{other_name}", mix, Language.ENGLISH_US

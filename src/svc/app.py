@@ -238,6 +238,7 @@ def create_app(
     cloner = create_cloner(settings, trial, voices, custom_voices, refinement_queue, metrics)
     refinement_worker = RefinementWorker(refinement_queue, trial, custom_voices)
     loudness_worker = LoudnessWorker(trial, voices, custom_voices, settings.data_dir / "voices/.loudness")
+    pipeline.note_language = loudness_worker.note_language
     event_loop_monitor = EventLoopMonitor(metrics.event_loop_stall_seconds.observe)
     metrics.event_loop_stall_max_seconds.set_function(event_loop_monitor.longest)
     state = metrics_api.ServiceState(

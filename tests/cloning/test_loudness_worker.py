@@ -15,6 +15,7 @@ from svc.engine.fake import FakeEngine
 from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline
 from svc.text.g2p import Phonemizer
+from svc.text.language import Language
 from svc.voices.custom_voice import CustomVoice
 from svc.voices.store import VoiceStore
 from tests.cloning.fakes import load_fake_encoder
@@ -40,9 +41,9 @@ def serve(phonemizer: Phonemizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     return serve
 
 
-def wait_until_measured(store: VoiceStore, voice_id: str) -> CustomVoice:
+def wait_until_measured(store: VoiceStore, voice_id: str, language: Language) -> CustomVoice:
     deadline = time.monotonic() + 120
-    while (voice := store.read(voice_id)).parameters.loudness is None:
+    while not (voice := store.read(voice_id)).parameters.is_measured_in(language):
         assert time.monotonic() < deadline, "the voice is not measured"
         time.sleep(0.02)
     return voice
@@ -51,25 +52,28 @@ def wait_until_measured(store: VoiceStore, voice_id: str) -> CustomVoice:
 def test_a_voice_of_an_earlier_release_is_measured(serve: Serve, store: VoiceStore) -> None:
     old = make_voice()
     store.add(old, b"reference")
-    with serve() as client:
-        voice = wait_until_measured(store, old.voice_id)
-        assert voice.parameters_hash == old.parameters_hash
-        assert (voice.revision, voice.reference) == (2, old.reference)
-        path = f"/v1/text-to-speech/{old.voice_id}?output_format=pcm_24000"
-        while client.get(f"/v1/voices/{old.voice_id}").json()["cloning"]["revision"] == 1:
-            time.sleep(0.02)
-        assert client.post(path, json={"text": "Hello."}).status_code == 200
-        time.sleep(0.2)
-        assert store.read(old.voice_id).revision == 2, "it is measured once"
+    with serve():
+        voice = wait_until_measured(store, old.voice_id, Language.FRENCH)
+    assert voice.parameters_hash == old.parameters_hash
+    assert (voice.revision, voice.reference) == (1, old.reference)
+    assert voice.version > old.version, "other regions get it"
 
 
-def test_a_new_voice_is_measured_when_it_is_made(serve: Serve, store: VoiceStore, wav: bytes) -> None:
+def test_a_new_voice_is_measured_when_it_is_made_and_in_other_languages_once_it_speaks_them(
+    serve: Serve, store: VoiceStore, wav: bytes
+) -> None:
     with serve() as client:
         response = client.post("/voices", data={"name": "Anna"}, files={"files": ("x", wav)})
-        voice = store.read(response.json()["voice_id"])
+        voice_id = response.json()["voice_id"]
+        assert list(store.read(voice_id).parameters.loudness) == [Language.ENGLISH_US]
+        for text in ("Hello.", "Where is the library?"):
+            client.post(f"/v1/text-to-speech/{voice_id}", json={"text": text})
+        time.sleep(0.3)
+        assert list(store.read(voice_id).parameters.loudness) == [Language.ENGLISH_US]
+        client.post(f"/v1/text-to-speech/{voice_id}", json={"text": "Dónde está la biblioteca?", "language_code": "es"})
+        voice = wait_until_measured(store, voice_id, Language.SPANISH)
         assert voice.revision == 1
-        assert voice.parameters.loudness is not None
-        assert -60 < voice.parameters.loudness < 0
+        assert client.get(f"/v1/voices/{voice_id}").json() == response.json()
 
 
 def test_a_kept_mix_of_built_in_voices_is_not_measured(serve: Serve, store: VoiceStore) -> None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from svc.text.language import Language
 from svc.voices.custom_voice import CustomVoice, DamagedVoice, pack_archive, unpack_archive
 from tests.voices.examples import make_voice
 
@@ -40,7 +41,7 @@ def test_what_a_later_release_adds_is_ignored() -> None:
 def test_measuring_the_loudness_does_not_change_the_hash_of_the_parameters() -> None:
     """Otherwise a queued refinement would be given up."""
     voice = make_voice()
-    for name, value, same in (("loudness", -30.0, True), ("pace", 0.9, False)):
+    for name, value, same in (("loudness", {Language.FRENCH: -30.0}, True), ("pace", 0.9, False)):
         changed = voice.revise(parameters=replace(voice.parameters, **{name: value}))
         assert (changed.parameters_hash == voice.parameters_hash) is same
 

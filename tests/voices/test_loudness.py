@@ -14,7 +14,7 @@ from svc.synthesis.request import SynthesisRequest
 from svc.text.g2p import Phonemizer
 from svc.text.language import Language
 from svc.voices.catalogue import Voice, VoiceCatalogue
-from svc.voices.loudness import MAX_GAIN_DB, TARGET_LUFS, find_built_in_loudness, find_clone_loudness, to_clone_loudness
+from svc.voices.loudness import CALIBRATION_TEXTS, MAX_GAIN_DB, TARGET_LUFS, find_built_in_loudness
 from tests.voices.test_parameters import make_parameters
 
 RATE = 24_000
@@ -37,28 +37,24 @@ def speak(voice: Voice, phonemizer: Phonemizer, level: float = 0.01, text: str =
     return np.concatenate([each.samples for each in pipeline.synthesize(SynthesisRequest(text, voice))])
 
 
-def test_every_built_in_voice_was_measured_in_every_language(voices: VoiceCatalogue) -> None:
+def test_every_built_in_voice_was_measured(voices: VoiceCatalogue) -> None:
     for voice in voices:
-        for language in Language:
-            loudness = find_built_in_loudness(voice.key, language)
-            assert loudness is not None
-            assert voice.gain_in(language) == pytest.approx(TARGET_LUFS - loudness)
+        loudness = find_built_in_loudness(voice.key)
+        assert loudness is not None
+        assert voice.gain_in(voice.language) == pytest.approx(TARGET_LUFS - loudness)
 
 
 def test_a_clone_is_brought_to_the_target(voices: VoiceCatalogue, phonemizer: Phonemizer) -> None:
     parameters = replace(make_parameters(), equalizer_gains=np.zeros(20, np.float32))
     raw = measure_loudness(speak(voices.build(parameters, Language.ENGLISH_US), phonemizer), RATE)
-    measured = replace(parameters, loudness=raw)
+    measured = parameters.with_loudness(Language.ENGLISH_US, raw)
     after = measure_loudness(speak(voices.build(measured, Language.ENGLISH_US), phonemizer), RATE)
     assert raw != pytest.approx(TARGET_LUFS, abs=2)
     assert after == pytest.approx(TARGET_LUFS, abs=0.3)
 
 
-def test_the_loudness_of_a_preview_in_any_language_is_that_of_the_voice() -> None:
-    for language in Language:
-        english = to_clone_loudness(-30.0, language)
-        assert find_clone_loudness(english, language) == pytest.approx(-30.0, abs=3)
-    assert find_clone_loudness(-30.0, Language.ENGLISH_US) == -30.0
+def test_there_is_a_text_to_measure_in_every_language() -> None:
+    assert CALIBRATION_TEXTS.keys() == set(Language)
 
 
 def test_a_voice_that_was_not_measured_gets_no_gain(voices: VoiceCatalogue) -> None:
@@ -67,7 +63,7 @@ def test_a_voice_that_was_not_measured_gets_no_gain(voices: VoiceCatalogue) -> N
 
 def test_gains_are_bounded(voices: VoiceCatalogue) -> None:
     for loudness, expected in ((-59.0, MAX_GAIN_DB), (0.0, -MAX_GAIN_DB)):
-        voice = voices.build(replace(make_parameters(), loudness=loudness), Language.ENGLISH_US)
+        voice = voices.build(make_parameters().with_loudness(Language.ENGLISH_US, loudness), Language.ENGLISH_US)
         assert voice.gain_in(Language.ENGLISH_US) == expected
 
 

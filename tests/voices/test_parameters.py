@@ -53,10 +53,25 @@ def test_pace_and_loudness_are_stored_once_they_are_known() -> None:
     stored = make_parameters().to_json()
     assert not {"pace", "loudness"} & stored.keys(), "so older releases read and write the same"
     read = VoiceParameters.from_json(stored)
-    assert (read.pace, read.loudness) == (1.0, None)
-    measured = replace(make_parameters(), pace=0.93, loudness=-31.5)
-    read = VoiceParameters.from_json(json.loads(json.dumps(measured.to_json())))
-    assert (read.pace, read.loudness) == (0.93, -31.5)
+    assert (read.pace, read.loudness) == (1.0, {})
+    measured = replace(make_parameters(), pace=0.93, loudness={Language.ENGLISH_US: -31.5, Language.FRENCH: -30.0})
+    stored = json.loads(json.dumps(measured.to_json()))
+    stored["loudness"]["a language of a later release"] = -20.0
+    read = VoiceParameters.from_json(stored)
+    assert (read.pace, read.loudness) == (measured.pace, measured.loudness)
+
+
+def test_the_loudness_in_a_language_that_was_not_measured_is_that_of_the_others() -> None:
+    voice = make_parameters()
+    assert voice.loudness_in(Language.FRENCH) is None
+    voice = voice.with_loudness(Language.ENGLISH_GB, -30.0).with_loudness(Language.SPANISH, -28.0)
+    assert voice.loudness_in(Language.ENGLISH_US) == voice.loudness_in(Language.ENGLISH_GB) == -30.0
+    assert voice.loudness_in(Language.FRENCH) == -29.0
+    assert [voice.is_measured_in(each) for each in (Language.SPANISH, Language.ENGLISH_US, Language.FRENCH)] == [
+        True,
+        True,
+        False,
+    ]
 
 
 def test_what_a_later_release_adds_is_ignored() -> None:
@@ -65,12 +80,15 @@ def test_what_a_later_release_adds_is_ignored() -> None:
 
 
 def test_the_mean_of_voices_has_their_mean_pace_and_loudness() -> None:
-    one, other = (replace(make_parameters(), pace=pace, loudness=level) for pace, level in ((0.9, -30.0), (1.0, -26.0)))
-    mean = VoiceParameters.mean([(one, 1.0), (other, 3.0)])
-    assert mean.loudness == pytest.approx(-27.0)
+    one, other = (
+        replace(make_parameters(), pace=pace, loudness={Language.ENGLISH_US: level})
+        for pace, level in ((0.9, -30.0), (1.0, -26.0))
+    )
+    mean = VoiceParameters.mean([(one, 1.0), (other.with_loudness(Language.FRENCH, -24.0), 3.0)])
+    assert mean.loudness == pytest.approx({Language.ENGLISH_US: -27.0, Language.FRENCH: -25.5})
     assert mean.pace == pytest.approx(0.9**0.25)
-    assert VoiceParameters.mean([(one, 1.0), (make_parameters(), 1.0)]).loudness is None, "one was not measured"
-    assert VoiceParameters.mean([]).loudness is None
+    assert not VoiceParameters.mean([(one, 1.0), (make_parameters(), 1.0)]).loudness, "one was not measured"
+    assert not VoiceParameters.mean([]).loudness
 
 
 def test_stored_parameters_are_small() -> None:
@@ -95,8 +113,9 @@ def test_stored_parameters_are_small() -> None:
         {"pace": 3.0},
         {"pace": "fast"},
         {"loudness": 5.0},
-        {"loudness": None},
-        {"loudness": float("nan")},
+        {"loudness": {"fr": None}},
+        {"loudness": {"fr": 5.0}},
+        {"loudness": {"fr": float("nan")}},
     ],
     ids=str,
 )

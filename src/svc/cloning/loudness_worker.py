@@ -1,7 +1,12 @@
-"""Measures the loudness of custom voices that an earlier release has made, in the background."""
+"""Measures in the background how loud custom voices are in the languages that they speak.
+
+A voice is measured in its own language when it is made. What else it speaks is measured once it does, and so is a voice
+that an earlier release has made. Until then it has the gain of the languages that were measured.
+"""
 
 import asyncio
 import logging
+import time
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +15,8 @@ from svc import atomic_files
 from svc.cloning.trial import TrialSynthesis
 from svc.errors import EngineUnavailable, ModelLoading, StorageUnavailable, VoiceNotFound
 from svc.tasks import Supervisor
-from svc.voices.catalogue import VoiceCatalogue
+from svc.text.language import Language
+from svc.voices.catalogue import Voice, VoiceCatalogue
 from svc.voices.custom_voice import CustomVoice, DamagedVoice
 from svc.voices.custom_voices import CustomVoices
 
@@ -24,10 +30,7 @@ class _Obsolete(Exception):
 
 
 class LoudnessWorker:
-    """Lets each voice speak the preview text once, while no request needs the engine, and stores what it measures.
-
-    Until then such a voice is as loud as the engine makes it.
-    """
+    """Measures one voice at a time, while no request needs the engine, and stores the result with the voice."""
 
     def __init__(self, trial: TrialSynthesis, voices: VoiceCatalogue, custom_voices: CustomVoices, lock: Path) -> None:
         """`lock` is held while voices are measured: of several servers that share the folder, one does it."""
@@ -35,7 +38,14 @@ class LoudnessWorker:
         self._voices = voices
         self._custom_voices = custom_voices
         self._lock = lock
-        self._tried: set[str] = set()
+        self._spoken: set[tuple[str, Language]] = set()
+        self._tried: set[tuple[str, Language]] = set()
+
+    def note_language(self, voice: Voice, language: Language) -> None:
+        """Called in any thread: this voice speaks that language."""
+        for custom in voice.custom_parts:
+            if not custom.parameters.is_measured_in(language):
+                self._spoken.add((custom.voice_id, language))
 
     def running(self, supervisor: Supervisor) -> AbstractAsyncContextManager[None]:
         return supervisor.repeating(
@@ -43,36 +53,42 @@ class LoudnessWorker:
         )
 
     async def _measure_all(self) -> None:
-        if not self._find_unmeasured():
+        unmeasured = self._list_unmeasured()
+        if not unmeasured:
             return
         with atomic_files.try_lock(self._lock) as claimed, suppress(ModelLoading, EngineUnavailable):
             self._trial.require_ready()
-            while claimed and (voice := self._find_unmeasured()):
+            for voice, language in unmeasured if claimed else ():
                 with suppress(VoiceNotFound, DamagedVoice, _Obsolete):
-                    await self._measure(voice)
-                self._tried.add(voice.parameters_hash)
+                    await self._measure(voice, language)
+                self._tried.add((voice.parameters_hash, language))
 
-    def _find_unmeasured(self) -> CustomVoice | None:
-        """A voice with parameters of its own that were not measured. A mix of built-in voices has none."""
-        for voice in self._voices:
-            custom = voice.custom
-            if (
-                custom
-                and custom.parameters.loudness is None
-                and custom.parameters_hash not in self._tried
-                and sum(share for _, share in custom.blend) < 1 - 1e-6
-            ):
-                return custom
-        return None
+    def _list_unmeasured(self) -> list[tuple[CustomVoice, Language]]:
+        found = []
+        spoken = list(self._spoken)
+        for custom in [voice.custom for voice in self._voices if voice.custom]:
+            languages = {language for voice_id, language in spoken if voice_id == custom.voice_id}
+            if not custom.parameters.loudness:
+                languages.add(custom.language)
+            if sum(share for _, share in custom.blend) < 1 - 1e-6:  # otherwise it has no parameters of its own
+                found += [
+                    (custom, language)
+                    for language in sorted(languages)
+                    if not custom.parameters.is_measured_in(language)
+                    and (custom.parameters_hash, language) not in self._tried
+                ]
+        return found
 
-    async def _measure(self, voice: CustomVoice) -> None:
-        loudness = await self._trial.measure_loudness(voice.parameters, voice.language)
+    async def _measure(self, voice: CustomVoice, language: Language) -> None:
+        measured = await self._trial.measure_loudness(voice.parameters, language)
+        loudness = measured.loudness_in(language) if measured.is_measured_in(language) else None
 
-        def revise(known: CustomVoice) -> CustomVoice:
-            if known.parameters_hash != voice.parameters_hash:
+        def add_loudness(known: CustomVoice) -> CustomVoice:
+            """The same revision: nobody has changed the voice."""
+            if known.parameters_hash != voice.parameters_hash or loudness is None:
                 raise _Obsolete
-            return known.revise(parameters=replace(known.parameters, loudness=loudness))
+            parameters = known.parameters.with_loudness(language, loudness)
+            return replace(known, parameters=parameters, changed_at=time.time())
 
-        if loudness is not None:
-            await asyncio.to_thread(self._custom_voices.change, voice.voice_id, revise)
-            log.info("the voice %s is measured: %.1f LUFS without gain", voice.voice_id, loudness)
+        await asyncio.to_thread(self._custom_voices.change, voice.voice_id, add_loudness)
+        log.info("the voice %s has %.1f LUFS in %s without gain", voice.voice_id, loudness, language)

@@ -24,7 +24,7 @@ from svc.synthesis.scheduler import Scheduler
 from svc.text.language import Language
 from svc.voices.built_in import PREVIEW_TEXTS
 from svc.voices.catalogue import VoiceCatalogue
-from svc.voices.loudness import to_clone_loudness
+from svc.voices.loudness import CALIBRATION_TEXTS
 from svc.voices.parameters import LOUDNESSES, VoiceParameters
 
 T = TypeVar("T")
@@ -68,7 +68,7 @@ class TrialSynthesis:
 
         `when_idle` only uses the engine while no other request does.
         """
-        voice = self._voices.build(replace(parameters, loudness=None), language)
+        voice = self._voices.build(replace(parameters, loudness={}), language)
         request = SynthesisRequest(text, voice, language=language)
         work = (chunk.samples for chunk in self._pipeline.synthesize(request))
         run = self._scheduler.run_when_idle if when_idle else self._scheduler.run_in_background
@@ -80,29 +80,34 @@ class TrialSynthesis:
     ) -> tuple[VoiceParameters, Samples]:
         """The parameters with the equalizer gains that bring the voice to the envelope, and the preview spoken so.
 
-        The loudness is measured on the same preview.
+        The loudness is measured, too.
         """
         flat = replace(parameters, equalizer_gains=equalizer.FLAT)
-        preview = await self.synthesize(flat, PREVIEW_TEXTS[language], language, when_idle=when_idle)
-        return await self.run_in_thread(self._equalize, flat, preview, target, language)
+        spoken = await self.synthesize(flat, PREVIEW_TEXTS[language], language, when_idle=when_idle)
+        matched, preview = await self.run_in_thread(self._equalize, flat, spoken, target)
+        return await self._measure_loudness(matched, preview, language, when_idle=when_idle), preview
 
     def _equalize(
-        self, flat: VoiceParameters, preview: Samples, target: SpectralEnvelope, language: Language
+        self, flat: VoiceParameters, preview: Samples, target: SpectralEnvelope
     ) -> tuple[VoiceParameters, Samples]:
         rate = self._pipeline.sample_rate
         gains = equalizer.matching_gains(target, self.encoder.spectral_envelope(preview, rate))
-        equalized = Equalizer(gains, rate)(preview)
-        loudness = self._measure_loudness(equalized, language)
-        return replace(flat, equalizer_gains=gains, loudness=loudness), equalized
+        return replace(flat, equalizer_gains=gains), Equalizer(gains, rate)(preview)
 
-    async def measure_loudness(self, parameters: VoiceParameters, language: Language) -> float | None:
-        """Of a voice with these parameters, while the engine is idle; None if it is silent."""
+    async def measure_loudness(self, parameters: VoiceParameters, language: Language) -> VoiceParameters:
+        """The parameters with the loudness that they have in a language; only uses the engine while it is idle."""
         preview = await self.synthesize(parameters, PREVIEW_TEXTS[language], language, when_idle=True)
-        return await self.run_in_thread(self._measure_loudness, preview, language)
+        return await self._measure_loudness(parameters, preview, language, when_idle=True)
 
-    def _measure_loudness(self, preview: Samples, language: Language) -> float | None:
-        loudness = to_clone_loudness(measure_loudness(preview, self._pipeline.sample_rate), language)
-        return round(loudness, 2) if LOUDNESSES[0] <= loudness <= LOUDNESSES[1] else None
+    async def _measure_loudness(
+        self, parameters: VoiceParameters, preview: Samples, language: Language, *, when_idle: bool
+    ) -> VoiceParameters:
+        """Measures the preview and one more text. What is silent stays unmeasured."""
+        text = CALIBRATION_TEXTS.get(language, PREVIEW_TEXTS[language])
+        speech = np.concatenate([preview, await self.synthesize(parameters, text, language, when_idle=when_idle)])
+        loudness = await self.run_in_thread(measure_loudness, speech, self._pipeline.sample_rate)
+        low, high = LOUDNESSES
+        return parameters.with_loudness(language, round(loudness, 2)) if low <= loudness <= high else parameters
 
     # The following use the encoder: only in `run_in_thread`.
 

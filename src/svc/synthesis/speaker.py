@@ -9,10 +9,13 @@ import numpy as np
 from svc.audio.equalizer import Equalizer
 from svc.engine.protocol import Samples, Utterance
 from svc.synthesis.request import SynthesisRequest
+from svc.text.language import Language
 from svc.text.phrases import Phrase
 from svc.text.prosody import HIGHEST, LOWEST, MEAN_HERTZ, NARROWEST, WIDEST, Prosody
 from svc.voices.catalogue import Voice
 
+NoteLanguage = Callable[[Voice, Language], None]
+"""Is told which languages a voice speaks."""
 FindVoice = Callable[[str], Voice | None]
 """The voice of that name or id; None if there is none."""
 
@@ -26,7 +29,7 @@ _KNEE, _CEILING = 0.7, 0.891
 class Speaker:
     """Turns phrases into utterances of the engine, and applies what the engine does not."""
 
-    def __init__(self, voice: Voice, request: SynthesisRequest, sample_rate: int) -> None:
+    def __init__(self, voice: Voice, request: SynthesisRequest, sample_rate: int, note_language: NoteLanguage) -> None:
         settings = request.settings
         self.voice = voice
         self._delivery = settings.delivery(request.seed)
@@ -34,7 +37,8 @@ class Speaker:
         # These differ between languages, and are the same for all phrases of one.
         self._style_table = cache(partial(settings.style_table, voice))
         self._layer_offsets = cache(partial(settings.layer_offsets, voice))
-        self._gain = cache(voice.gain_in)
+        self._gain = cache(self._find_gain)
+        self._note_language = note_language
         self._vocoder_embedding = settings.vocoder_embedding(voice)
         gains = settings.equalizer_gains(voice)
         self._equalizer = Equalizer(gains, sample_rate) if gains.any() else None
@@ -66,6 +70,10 @@ class Speaker:
         if self._equalizer:
             samples = self._equalizer(samples)
         return _amplify(samples, self._gain(phrase.language) + phrase.manner.prosody.volume)
+
+    def _find_gain(self, language: Language) -> float:
+        self._note_language(self.voice, language)
+        return self.voice.gain_in(language)
 
     def _find_pitch(self, prosody: Prosody) -> float:
         if prosody.hertz is None:

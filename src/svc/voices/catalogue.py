@@ -14,7 +14,7 @@ from svc.errors import VoiceNotFound
 from svc.text.language import Language
 from svc.voices.built_in import KokoroVoice
 from svc.voices.custom_voice import CustomVoice
-from svc.voices.loudness import find_built_in_loudness, find_clone_loudness, find_gain
+from svc.voices.loudness import find_built_in_loudness, find_gain
 from svc.voices.mixes import describe_mix, is_mix, parse_mix, write_mix
 from svc.voices.parameters import Vector, VoiceParameters
 
@@ -149,11 +149,7 @@ class Voice:
             parts = [(voice._loudness_in(language), share) for voice, share in self.parts]
             measured = [(loudness, share) for loudness, share in parts if loudness is not None]
             return sum(share * loudness for loudness, share in measured) if len(measured) == len(parts) else None
-        if self.table is not None:
-            return find_built_in_loudness(self.key, language)
-        if self.parameters is None or self.parameters.loudness is None:
-            return None
-        return find_clone_loudness(self.parameters.loudness, language)
+        return self.parameters.loudness_in(language) if self.parameters else find_built_in_loudness(self.key)
 
     @property
     def pace(self) -> float:

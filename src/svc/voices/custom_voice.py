@@ -135,7 +135,7 @@ class CustomVoice:
 
     def __post_init__(self) -> None:
         # Here and not when it is asked for: that is on the event loop, for every voice of a list.
-        parameters = replace(self.parameters, loudness=None).to_json()
+        parameters = replace(self.parameters, loudness={}).to_json()
         content = json.dumps([parameters, self.blend] if self.blend else parameters, sort_keys=True).encode()
         object.__setattr__(self, "parameters_hash", hashlib.sha256(content).hexdigest())
 

@@ -1,12 +1,8 @@
-"""How loud voices speak, as measured, and the gain that brings all of them to one loudness.
-
-The figures are in data/loudness.json, which scripts/measure_loudness.py makes.
-"""
+"""How loud voices speak, as measured, and the gain that brings all of them to one loudness."""
 
 import json
 from functools import cache
 from importlib.resources import files
-from statistics import mean
 
 from svc.text.language import Language
 
@@ -14,29 +10,39 @@ TARGET_LUFS = -23.0
 """The loudness of every voice in every language."""
 MAX_GAIN_DB = 20.0
 
-_FIGURES = "data/loudness.json"
+CALIBRATION_TEXTS = {
+    Language.ENGLISH_US: "The path along the river was still wet, so we walked slowly. "
+    "Nobody in the village could remember such a warm October.",
+    Language.SPANISH: "El camino junto al río aún estaba mojado, así que andábamos despacio. "
+    "Nadie en el pueblo recordaba un octubre tan cálido.",
+    Language.FRENCH: "Le chemin le long de la rivière était encore mouillé, alors nous marchions lentement. "
+    "Personne au village ne se souvenait d'un octobre aussi doux.",
+    Language.HINDI: "नदी के किनारे का रास्ता अब भी गीला था, इसलिए हम धीरे-धीरे चल रहे थे। "
+    "गाँव में किसी को इतना गर्म अक्टूबर याद नहीं था।",
+    Language.ITALIAN: "Il sentiero lungo il fiume era ancora bagnato, quindi camminavamo piano. "
+    "Nessuno in paese ricordava un ottobre così caldo.",
+    Language.JAPANESE: "川沿いの道はまだ濡れていたので、私たちはゆっくり歩きました。"
+    "村の誰も、こんなに暖かい十月を覚えていませんでした。",
+    Language.PORTUGUESE_BR: "O caminho ao longo do rio ainda estava molhado, então andávamos devagar. "
+    "Ninguém na vila se lembrava de um outubro tão quente.",
+    Language.MANDARIN: "河边的小路还是湿的，所以我们走得很慢。村里没有人记得这么温暖的十月。",
+}
+"""What a clone says, after its preview, to measure its loudness: a few seconds of one text alone may be 1 dB off."""
+CALIBRATION_TEXTS[Language.ENGLISH_GB] = CALIBRATION_TEXTS[Language.ENGLISH_US]
+
+_BUILT_IN = "data/loudness.json"
 
 
 @cache
-def _load_figures() -> dict[str, dict[str, dict[str, float]]]:
-    figures: dict[str, dict[str, dict[str, float]]] = json.loads(files("svc").joinpath(_FIGURES).read_text())
+def _load_built_in() -> dict[str, float]:
+    """By the key of the voice; scripts/measure_loudness.py makes it."""
+    figures: dict[str, float] = json.loads(files("svc").joinpath(_BUILT_IN).read_text())
     return figures
 
 
-def find_built_in_loudness(key: str, language: Language) -> float | None:
-    """Of a built-in voice; in a language that was not measured, its mean over the others."""
-    measured = _load_figures()["voices"].get(key)
-    return measured.get(language.value, mean(measured.values())) if measured else None
-
-
-def to_clone_loudness(preview_loudness: float, language: Language) -> float:
-    """How loud a clone speaks English, from the loudness of its preview in any language."""
-    return preview_loudness - _load_figures()["preview_of_clones"].get(language.value, 0.0)
-
-
-def find_clone_loudness(loudness: float, language: Language) -> float:
-    """How loud a clone speaks a language, if it speaks English that loud."""
-    return loudness + _load_figures()["clones"].get(language.value, 0.0)
+def find_built_in_loudness(key: str) -> float | None:
+    """In LUFS, of a built-in voice: it is the same in all languages, within half a decibel."""
+    return _load_built_in().get(key)
 
 
 def find_gain(loudness: float | None) -> float:

@@ -2,8 +2,8 @@
 
 import base64
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 from io import BytesIO
@@ -49,7 +49,8 @@ _BOUNDS = {
     "equalizer_gains": ((BANDS,), 40.0),
     "vocoder_embedding": (NO_VOCODER_EMBEDDING.shape, LARGEST),
 }
-_RANGES = {"pitch_scale": PITCH_SCALES, "pace": PACES, "loudness": LOUDNESSES}
+_LANGUAGE_CODES = {language.value for language in Language}
+_RANGES = {"pitch_scale": PITCH_SCALES, "pace": PACES}
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -70,8 +71,8 @@ class VoiceParameters:
     """[256]: conditions svc-turbo's vocoder, in every language. Kokoro's vocoder has no such input."""
     pace: float = 1.0
     """The factor by which the person speaks faster than the mean voice."""
-    loudness: float | None = None
-    """In LUFS: of the preview text in the voice's language, without any gain. None: not measured yet."""
+    loudness: Mapping[Language, float] = field(default_factory=dict)
+    """In LUFS, without any gain: in each language in which it was measured."""
 
     def __post_init__(self) -> None:
         for name, (shape, largest) in _BOUNDS.items():
@@ -80,8 +81,11 @@ class VoiceParameters:
                 raise ValueError(f"the voice's {name} must be {shape} numbers between {-largest} and {largest}")
         for name, (low, high) in _RANGES.items():
             number = getattr(self, name)
-            if number is not None and not low <= number <= high:
+            if not low <= number <= high:
                 raise ValueError(f"the voice's {name} must be between {low} and {high}")
+        low, high = LOUDNESSES
+        if not all(low <= each <= high for each in self.loudness.values()):
+            raise ValueError(f"the voice's loudness must be between {low} and {high}")
 
     @classmethod
     def mean(cls, weighted: Sequence[tuple["VoiceParameters", float]]) -> Self:
@@ -96,11 +100,15 @@ class VoiceParameters:
         def geometric_mean(name: str) -> float:
             return math.exp(sum(share * math.log(getattr(parameters, name)) for parameters, share in shares))
 
-        measured = [(parameters.loudness, share) for parameters, share in shares if parameters.loudness is not None]
+        def mean_loudness(language: Language) -> float:
+            return float(sum(share * (parameters.loudness_in(language) or 0.0) for parameters, share in shares))
+
+        measured = all(parameters.loudness for parameters, _ in shares)
+        languages = {language for parameters, _ in shares for language in parameters.loudness if measured}
         return cls(
             pitch_scale=geometric_mean("pitch_scale"),
             pace=geometric_mean("pace"),
-            loudness=float(sum(share * each for each, share in measured)) if len(measured) == len(shares) > 0 else None,
+            loudness={language: mean_loudness(language) for language in languages},
             **{name: mean(name) for name in _BOUNDS},
         )
 
@@ -130,13 +138,26 @@ class VoiceParameters:
         )
         return layer_offsets
 
+    def loudness_in(self, language: Language) -> float | None:
+        """In LUFS; in a language that was not measured, as in those that were. None: in none of them."""
+        if not self.loudness:
+            return None
+        return self.loudness.get(_measured_as(language), sum(self.loudness.values()) / len(self.loudness))
+
+    def is_measured_in(self, language: Language) -> bool:
+        return _measured_as(language) in self.loudness
+
+    def with_loudness(self, language: Language, loudness: float) -> Self:
+        return replace(self, loudness={**self.loudness, _measured_as(language): loudness})
+
     def to_json(self) -> dict[str, Any]:
         """About 9 kB: the vectors as base64 of little-endian fp16. The keys are those of the first release.
 
         What a release adds has a default, and is only written if it differs: releases before ignore what they do not
         know, and the version stays the same. They drop it when they change the voice.
         """
-        added = {"pace": self.pace if self.pace != 1.0 else None, "loudness": self.loudness}
+        loudness = {language.value: each for language, each in sorted(self.loudness.items())}
+        added = {"pace": self.pace if self.pace != 1.0 else None, "loudness": loudness or None}
         return {
             "version": VERSION,
             "timbre": _pack(self.timbre),
@@ -169,9 +190,14 @@ class VoiceParameters:
                 else _derive_foreign_layer_offsets(layer_offsets),
                 _unpack(stored["grain"], NO_VOCODER_EMBEDDING.shape) if "grain" in stored else NO_VOCODER_EMBEDDING,
                 float(stored.get("pace", 1.0)),
-                float(stored["loudness"]) if "loudness" in stored else None,
+                # Later releases may know further languages.
+                {
+                    Language(code): float(each)
+                    for code, each in stored.get("loudness", {}).items()
+                    if code in _LANGUAGE_CODES
+                },
             )
-        except (KeyError, TypeError) as problem:
+        except (KeyError, TypeError, AttributeError) as problem:
             raise ValueError(f"the voice's parameters are incomplete: {problem}") from problem
 
 
@@ -190,6 +216,11 @@ def load_accent(language: Language) -> Accent:
     """The accent of any language but English."""
     learned = np.load(BytesIO(files("svc").joinpath("data/accents.npz").read_bytes()))
     return Accent(*(learned[f"{language} {part}"].astype(np.float32) for part in ("offset", "shares")))
+
+
+def _measured_as(language: Language) -> Language:
+    """British English has the parameters of American English, and nearly the same sounds."""
+    return Language.ENGLISH_US if language.english else language
 
 
 def _derive_foreign_layer_offsets(layer_offsets: Vector) -> Vector:
