@@ -44,31 +44,31 @@ class _Figures:
 
 def main(
     speakers: Annotated[Path, typer.Option(envvar="SPEAKERS_HOME", help="Recordings, with an index.tsv.")],
-    limit: Annotated[int | None, typer.Option(help="Only the first N voices of each kind.")] = None,
+    every: Annotated[int, typer.Option(help="Only every Nth clone and mix, and Nth voice in other languages.")] = 1,
     output: options.Output = None,
 ) -> None:
     """Loudness of all voices, and its spread."""
     recorder = Recorder()
-    rows = [_measure(recorder, *each) for each in track(list(_list_work(recorder, speakers, limit)), "measuring")]
+    rows = [_measure(recorder, *each) for each in track(list(_list_work(recorder, speakers, every)), "measuring")]
     report = _make_report(rows)
     report.show()
     report.save(output)
 
 
-def _list_work(recorder: Recorder, speakers: Path, limit: int | None) -> Iterator[tuple[str, str, Voice, Language]]:
+def _list_work(recorder: Recorder, speakers: Path, every: int) -> Iterator[tuple[str, str, Voice, Language]]:
     """The group, the name, the voice and the language that it speaks."""
-    built_in = [voice for voice in recorder.voices if voice.custom is None][:limit]
+    built_in = [voice for voice in recorder.voices if voice.custom is None]
     for voice in built_in:
         yield "built-in voices, own language", voice.key, voice, voice.language
-    for voice in built_in:
+    for voice in built_in[::every]:
         for language in Language:
             if language is not voice.language:
                 yield "built-in voices, other languages", voice.key, voice, language
-    for one, other in list(pairwise(built_in))[::3]:
+    for one, other in list(pairwise(built_in))[:: 3 * every]:
         mix = recorder.voices.mix([(one.key, 1.0), (other.key, 1.0)])
         yield "mixes of built-in voices", mix.key, mix, mix.language
     encoder = OnnxSpeakerEncoder.load(threads=os.cpu_count() or 2)
-    people = [*filter(reference_speakers.is_clonable, reference_speakers.read_validation_speakers(speakers))][:limit]
+    people = [*filter(reference_speakers.is_clonable, reference_speakers.read_validation_speakers(speakers))][::every]
     clones = {}
     for person in track(people, "cloning"):
         reference = reference_speakers.prepare(person.reference)

@@ -225,7 +225,7 @@ def _parse_fields(fields: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _keep_known(kind: type, stored: dict[str, Any]) -> dict[str, Any]:
+def _keep_known(kind: type[Any], stored: dict[str, Any]) -> dict[str, Any]:
     """The stored fields that this release knows."""
     return {name: stored[name] for name in kind.__slots__ if name in stored}
 
