@@ -31,7 +31,7 @@ def count_syllables(features: FrameFeatures, speech: Mask) -> int:
     level = _smooth(np.maximum(features.level, features.loud - 2 * _RANGE_DB))
     is_peak = (level[1:-1] >= level[:-2]) & (level[1:-1] > level[2:])
     count, last = 0, -1
-    for peak in np.flatnonzero(is_peak) + 1:
+    for peak in (np.flatnonzero(is_peak) + 1).tolist():
         is_voiced = features.periodicity[max(0, peak - 2) : peak + 3].max() >= _VOICED
         if not (speech[peak] and is_voiced and level[peak] >= features.loud - _RANGE_DB):
             continue
