@@ -47,6 +47,7 @@ from svc.auth.keys import KeyLimits, StaticKeys
 from svc.auth.tokens import Tokens
 from svc.auth.verifier import Verifier, warn_if_exposed
 from svc.cloning.cloner import VoiceCloner
+from svc.cloning.loudness_worker import LoudnessWorker
 from svc.cloning.mixer import VoiceMixer
 from svc.cloning.refinement import RefinementQueue, RefinementWorker
 from svc.cloning.speaker_encoder import BuiltInEmbeddings, OnnxSpeakerEncoder, SpeakerEncoder
@@ -238,6 +239,8 @@ def create_app(
     refinement_queue = create_refinement_queue(settings)
     cloner = create_cloner(settings, trial, voices, custom_voices, refinement_queue, metrics)
     refinement_worker = RefinementWorker(refinement_queue, trial, custom_voices)
+    loudness_worker = LoudnessWorker(trial, voices, custom_voices, settings.data_dir / "voices/.loudness")
+    pipeline.note_language = loudness_worker.note_language
     event_loop_monitor = EventLoopMonitor(metrics.event_loop_stall_seconds.observe)
     metrics.event_loop_stall_max_seconds.set_function(event_loop_monitor.longest)
     state = metrics_api.ServiceState(
@@ -287,6 +290,7 @@ def create_app(
             custom_voices.running(supervisor),
             voice_settings.running(supervisor),
             refinement_worker.running(supervisor),
+            loudness_worker.running(supervisor),
             voice_sync.running(supervisor) if voice_sync else nullcontext(),
             pronunciations.running(supervisor),
             dictionary_sync.running(supervisor) if dictionary_sync else nullcontext(),

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -57,6 +58,48 @@ def test_stored_parameters_are_read_again() -> None:
     assert read.pitch_scale == written.pitch_scale
 
 
+def test_pace_and_loudness_are_stored_once_they_are_known() -> None:
+    stored = make_parameters().to_json()
+    assert not {"pace", "loudness"} & stored.keys(), "so older releases read and write the same"
+    read = VoiceParameters.from_json(stored)
+    assert (read.pace, read.loudness) == (1.0, {})
+    measured = replace(make_parameters(), pace=0.93, loudness={Language.ENGLISH_US: -31.5, Language.FRENCH: -30.0})
+    stored = json.loads(json.dumps(measured.to_json()))
+    stored["loudness"]["a language of a later release"] = -20.0
+    read = VoiceParameters.from_json(stored)
+    assert (read.pace, read.loudness) == (measured.pace, measured.loudness)
+
+
+def test_the_loudness_in_a_language_that_was_not_measured_is_that_of_the_others() -> None:
+    voice = make_parameters()
+    assert voice.loudness_in(Language.FRENCH) is None
+    voice = voice.with_loudness(Language.ENGLISH_GB, -30.0).with_loudness(Language.SPANISH, -28.0)
+    assert voice.loudness_in(Language.ENGLISH_US) == voice.loudness_in(Language.ENGLISH_GB) == -30.0
+    assert voice.loudness_in(Language.FRENCH) == -29.0
+    assert [voice.is_measured_in(each) for each in (Language.SPANISH, Language.ENGLISH_US, Language.FRENCH)] == [
+        True,
+        True,
+        False,
+    ]
+
+
+def test_what_a_later_release_adds_is_ignored() -> None:
+    stored = make_parameters().to_json() | {"mask": "AAAA", "later": {"any": ["thing"]}}
+    assert VoiceParameters.from_json(stored).to_json() == make_parameters().to_json()
+
+
+def test_the_mean_of_voices_has_their_mean_pace_and_loudness() -> None:
+    one, other = (
+        replace(make_parameters(), pace=pace, loudness={Language.ENGLISH_US: level})
+        for pace, level in ((0.9, -30.0), (1.0, -26.0))
+    )
+    mean = VoiceParameters.mean([(one, 1.0), (other.with_loudness(Language.FRENCH, -24.0), 3.0)])
+    assert mean.loudness == pytest.approx({Language.ENGLISH_US: -27.0, Language.FRENCH: -25.5})
+    assert mean.pace == pytest.approx(0.9**0.25)
+    assert not VoiceParameters.mean([(one, 1.0), (make_parameters(), 1.0)]).loudness, "one was not measured"
+    assert not VoiceParameters.mean([]).loudness
+
+
 def test_stored_parameters_are_small() -> None:
     assert len(json.dumps(make_parameters().to_json())) < 10_000
 
@@ -76,6 +119,12 @@ def test_stored_parameters_are_small() -> None:
         {"pitch_scale": None},
         {"pitch_scale": 0.0},
         {"pitch_scale": float("nan")},
+        {"pace": 3.0},
+        {"pace": "fast"},
+        {"loudness": 5.0},
+        {"loudness": {"fr": None}},
+        {"loudness": {"fr": 5.0}},
+        {"loudness": {"fr": float("nan")}},
     ],
     ids=str,
 )

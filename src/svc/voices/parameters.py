@@ -2,8 +2,8 @@
 
 import base64
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 from io import BytesIO
@@ -23,6 +23,8 @@ LAYERS = 11
 """The ten norms of the decoder, in the order in which they run, and the vocoder."""
 LARGEST = 8.0  # no style of a voice comes near it: a larger value is damage
 PITCH_SCALES = (0.4, 2.5)
+PACES = (0.8, 1.25)
+LOUDNESSES = (-60.0, 0.0)
 
 Vector = npt.NDArray[np.float32]
 
@@ -50,6 +52,8 @@ _BOUNDS = {
     "equalizer_gains": ((BANDS,), 40.0),
     "vocoder_embedding": (NO_VOCODER_EMBEDDING.shape, LARGEST),
 }
+_LANGUAGE_CODES = {language.value for language in Language}
+_RANGES = {"pitch_scale": PITCH_SCALES, "pace": PACES}
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -68,15 +72,23 @@ class VoiceParameters:
     """[11, 128]: the layer offsets in languages other than English."""
     vocoder_embedding: Vector = field(default_factory=lambda: NO_VOCODER_EMBEDDING)
     """[256]: conditions svc-turbo's vocoder, in every language. Kokoro's vocoder has no such input."""
+    pace: float = 1.0
+    """The factor by which the person speaks faster than the mean voice."""
+    loudness: Mapping[Language, float] = field(default_factory=dict)
+    """In LUFS, without any gain: in each language in which it was measured."""
 
     def __post_init__(self) -> None:
         for name, (shape, largest) in _BOUNDS.items():
             value = getattr(self, name)
             if value.shape != shape or not np.all(np.abs(value) <= largest):  # NaN fails the comparison too
                 raise ValueError(f"the voice's {name} must be {shape} numbers between {-largest} and {largest}")
-        low, high = PITCH_SCALES
-        if not low <= self.pitch_scale <= high:
-            raise ValueError(f"the voice's pitch_scale must be between {low} and {high}")
+        for name, (low, high) in _RANGES.items():
+            number = getattr(self, name)
+            if not low <= number <= high:
+                raise ValueError(f"the voice's {name} must be between {low} and {high}")
+        low, high = LOUDNESSES
+        if not all(low <= each <= high for each in self.loudness.values()):
+            raise ValueError(f"the voice's loudness must be between {low} and {high}")
 
     @classmethod
     def mean(cls, weighted: Sequence[tuple["VoiceParameters", float]]) -> Self:
@@ -88,8 +100,20 @@ class VoiceParameters:
             zero: Vector = np.zeros(_BOUNDS[name][0], dtype=np.float32)
             return sum((share * getattr(parameters, name) for parameters, share in shares), start=zero)
 
-        pitch = math.exp(sum(share * math.log(parameters.pitch_scale) for parameters, share in shares))
-        return cls(pitch_scale=pitch, **{name: mean(name) for name in _BOUNDS})
+        def geometric_mean(name: str) -> float:
+            return math.exp(sum(share * math.log(getattr(parameters, name)) for parameters, share in shares))
+
+        def mean_loudness(language: Language) -> float:
+            return float(sum(share * (parameters.loudness_in(language) or 0.0) for parameters, share in shares))
+
+        measured = all(parameters.loudness for parameters, _ in shares)
+        languages = {language for parameters, _ in shares for language in parameters.loudness if measured}
+        return cls(
+            pitch_scale=geometric_mean("pitch_scale"),
+            pace=geometric_mean("pace"),
+            loudness={language: mean_loudness(language) for language in languages},
+            **{name: mean(name) for name in _BOUNDS},
+        )
 
     # A style carries an accent, too: Kokoro's American voices are hard to understand in other languages. There a clone
     # gets the mean melody of the language's own voices, and their mean timbre in the layers that decide pronunciation
@@ -111,8 +135,26 @@ class VoiceParameters:
         layer_offsets: Vector = self.foreign_layer_offsets + articulate(self.timbre, language)
         return layer_offsets
 
+    def loudness_in(self, language: Language) -> float | None:
+        """In LUFS; in a language that was not measured, as in those that were. None: in none of them."""
+        if not self.loudness:
+            return None
+        return self.loudness.get(_measured_as(language), sum(self.loudness.values()) / len(self.loudness))
+
+    def is_measured_in(self, language: Language) -> bool:
+        return _measured_as(language) in self.loudness
+
+    def with_loudness(self, language: Language, loudness: float) -> Self:
+        return replace(self, loudness={**self.loudness, _measured_as(language): loudness})
+
     def to_json(self) -> dict[str, Any]:
-        """About 9 kB: the vectors as base64 of little-endian fp16. The keys are those of the first release."""
+        """About 9 kB: the vectors as base64 of little-endian fp16. The keys are those of the first release.
+
+        What a release adds has a default, and is only written if it differs: releases before ignore what they do not
+        know, and the version stays the same. They drop it when they change the voice.
+        """
+        loudness = {language.value: each for language, each in sorted(self.loudness.items())}
+        added = {"pace": self.pace if self.pace != 1.0 else None, "loudness": loudness or None}
         return {
             "version": VERSION,
             "timbre": _pack(self.timbre),
@@ -122,11 +164,12 @@ class VoiceParameters:
             "colour": _pack(self.equalizer_gains),
             "abroad": _pack(self.foreign_layer_offsets),
             "grain": _pack(self.vocoder_embedding),
+            **{name: value for name, value in added.items() if value is not None},
         }
 
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> Self:
-        """Raises `ValueError`, with the reason, on anything but what `to_json` wrote."""
+        """Raises `ValueError`, with the reason, on anything but what `to_json` wrote; unknown keys are ignored."""
         version = stored.get("version")
         if version != VERSION:
             raise ValueError(f"this voice has version {version!r}; only version {VERSION} is known here")
@@ -143,8 +186,15 @@ class VoiceParameters:
                 if "abroad" in stored
                 else _derive_foreign_layer_offsets(layer_offsets),
                 _unpack(stored["grain"], NO_VOCODER_EMBEDDING.shape) if "grain" in stored else NO_VOCODER_EMBEDDING,
+                float(stored.get("pace", 1.0)),
+                # Later releases may know further languages.
+                {
+                    Language(code): float(each)
+                    for code, each in stored.get("loudness", {}).items()
+                    if code in _LANGUAGE_CODES
+                },
             )
-        except (KeyError, TypeError) as problem:
+        except (KeyError, TypeError, AttributeError) as problem:
             raise ValueError(f"the voice's parameters are incomplete: {problem}") from problem
 
 
@@ -188,6 +238,11 @@ def _load_accents() -> dict[str, Accent]:
     return {
         name: Accent(*(learned[f"{name} {part}"].astype(np.float32) for part in ("offset", "shares"))) for name in names
     }
+
+
+def _measured_as(language: Language) -> Language:
+    """British English has the parameters of American English, and nearly the same sounds."""
+    return Language.ENGLISH_US if language.english else language
 
 
 def _derive_foreign_layer_offsets(layer_offsets: Vector) -> Vector:
