@@ -33,33 +33,10 @@ class SignNames:
 
 
 # Short words; other parts of one or two letters are spelt.
-WORDS = frozenset(
-    [
-        "an",
-        "as",
-        "at",
-        "be",
-        "by",
-        "do",
-        "go",
-        "he",
-        "hi",
-        "if",
-        "in",
-        "is",
-        "it",
-        "me",
-        "my",
-        "no",
-        "of",
-        "on",
-        "or",
-        "so",
-        "to",
-        "up",
-        "we",
-    ]
-)
+WORDS = frozenset({
+    "an", "as", "at", "be", "by", "do", "go", "he", "hi", "if",
+    "in", "is", "it", "me", "my", "no", "of", "on", "or", "so", "to", "up", "we",
+})  # fmt: skip
 
 # Parts of addresses with an irregular spoken form; None is spelt letter by letter.
 LABELS = {
