@@ -53,8 +53,8 @@ def test_a_clone_is_brought_to_the_target(voices: VoiceCatalogue, phonemizer: Ph
     assert after == pytest.approx(TARGET_LUFS, abs=0.3)
 
 
-def test_there_is_a_text_to_measure_in_every_language() -> None:
-    assert CALIBRATION_TEXTS.keys() == set(Language)
+def test_there_is_a_text_to_measure_in_every_language_of_the_built_in_voices() -> None:
+    assert CALIBRATION_TEXTS.keys() == {each.base for each in Language if not each.row}
 
 
 def test_a_voice_that_was_not_measured_gets_no_gain(voices: VoiceCatalogue) -> None:

@@ -33,4 +33,4 @@ def find_grade(language: Language) -> Grade:
 
 
 def list_offered_languages() -> list[Language]:
-    return [language for language in Language if find_grade(language).offered]
+    return [language for language in Language if language is language.base and find_grade(language).offered]
