@@ -1,7 +1,7 @@
 """Creates the parts of the service from the settings and wires them together; nothing else does."""
 
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, nullcontext
 from typing import TYPE_CHECKING
 
@@ -66,6 +66,11 @@ from svc.web.docs_site import DocsSite, find_docs_folder
 
 if TYPE_CHECKING:  # SQLAlchemy takes half a second to load, and only a keys table needs it
     from svc.auth.table import KeysTable
+
+
+# One process cannot encode and send the audio of more.
+_MAX_REMOTE_WORKERS = 256
+_WORKERS_SECONDS = 2.0
 
 
 def create_engine(settings: Settings) -> Engine:
@@ -160,10 +165,12 @@ def create_app(
     clock: Callable[[], float] = time.time,
     encoder: LoadSpeakerEncoder | None = None,
     after_load: Callable[[], None] = lambda: None,
+    count_workers: Callable[[], Awaitable[int]] | None = None,
 ) -> FastAPI:
     """The web application; tests pass in another `pipeline`, `clock` or `encoder`.
 
-    `after_load` is called in a thread once the engine is loaded.
+    `after_load` is called in a thread once the engine is loaded. `count_workers` tells how many workers an engine has
+    that is elsewhere; it is asked again and again.
     """
     metrics = Metrics()
     telemetry = create_telemetry(metrics.registry)
@@ -174,7 +181,13 @@ def create_app(
         pipeline.load()
         after_load()
 
-    scheduler = Scheduler(load, metrics, settings.workers)
+    max_workers = _MAX_REMOTE_WORKERS if count_workers else None
+    scheduler = Scheduler(load, metrics, settings.workers, max_workers)
+
+    async def follow_workers() -> None:
+        assert count_workers
+        scheduler.resize(await count_workers())
+
     table = create_keys_table(settings)
     housekeeping = Housekeeping(table, clock)
     verifier = Verifier(
@@ -213,6 +226,9 @@ def create_app(
         trial.open()
         async with (
             supervisor.running("event_loop", event_loop_monitor.run),
+            supervisor.repeating("engine_workers", follow_workers, _WORKERS_SECONDS)
+            if count_workers
+            else nullcontext(),
             telemetry.running(supervisor) if telemetry else nullcontext(),
             shared_limits.running(supervisor),
             housekeeping.running(supervisor),

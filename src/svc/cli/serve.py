@@ -1,14 +1,13 @@
 """`svc serve`: runs the service."""
 
 import asyncio
-import socket
 from typing import Annotated
 
 import typer
 
 from svc import logs, memory
 from svc.app import create_app
-from svc.server import create_server
+from svc.server import create_server, open_socket
 from svc.settings import Settings
 
 
@@ -17,22 +16,31 @@ def serve(
     port: Annotated[
         int | None, typer.Option(help="The port to listen on; 0 picks a free port (SVC_PORT).", min=0, max=65535)
     ] = None,
+    cluster: Annotated[
+        bool,
+        typer.Option("--cluster", help="Run on the Ray cluster of RAY_ADDRESS, or on one that is started here."),
+    ] = False,
 ) -> None:
     """Run the service."""
     given = {"host": host, "port": port}
     settings = Settings().model_copy(update={name: value for name, value in given.items() if value is not None})
     logs.configure(settings.log_format)
+    if cluster:
+        _serve_on_cluster(settings)
+        return
     app = create_app(settings, after_load=memory.freeze)
     app.openapi()  # is kept: made for the first who asks, it would hold up all others
-    with _open_socket(settings.host, settings.port) as listening:
+    with open_socket(settings.host, settings.port) as listening:
         asyncio.run(create_server(app, settings).serve([listening]))
 
 
-def _open_socket(host: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+def _serve_on_cluster(settings: Settings) -> None:
+    if settings.port == 0:
+        raise OSError("A cluster needs a port that is the same on all machines. Choose one with --port.")
     try:
-        return socket.create_server((host, port), family=family, backlog=2048)
-    except OSError as error:
-        raise OSError(
-            f"Cannot listen on {host}:{port}: {error.strerror or error}. Choose another port with --port."
-        ) from error
+        from svc.cluster.cluster import run
+    except ModuleNotFoundError as error:
+        if error.name and error.name.startswith("svc"):
+            raise
+        raise OSError("--cluster needs Ray Serve, which is not installed: pip install 'svc[cluster]'") from error
+    run(settings)
