@@ -67,6 +67,8 @@ class ClusterProcess:
             **{f"SVC_{name.upper()}": str(value) for name, value in own.items()},
             name: value,
             "SVC_TEST_STEPS": str(self.steps),
+            "RAY_AUTH_MODE": "token",
+            "RAY_AUTH_TOKEN": token_hex(32),
             "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT), str(_find_ray_folder())]),
         }
 
