@@ -1,8 +1,9 @@
 """Creates the parts of the service from the settings and wires them together; nothing else does."""
 
+import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import asynccontextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
@@ -45,6 +46,7 @@ from svc.engine.fake import FakeEngine
 from svc.engine.kokoro import KokoroEngine
 from svc.engine.protocol import Engine
 from svc.engine.turbo import TurboEngine
+from svc.errors import SvcError
 from svc.event_loop import EventLoopMonitor
 from svc.lifecycle import Lifecycle
 from svc.metrics import Metrics
@@ -71,6 +73,7 @@ if TYPE_CHECKING:  # SQLAlchemy takes half a second to load, and only a keys tab
 # One process cannot encode and send the audio of more.
 _MAX_REMOTE_WORKERS = 256
 _WORKERS_SECONDS = 2.0
+_REMOTE_ENGINE_SECONDS = 30.0
 
 
 def create_engine(settings: Settings) -> Engine:
@@ -224,6 +227,10 @@ def create_app(
         warn_if_exposed(settings.host, verifier.open)
         scheduler.start()
         trial.open()
+        if count_workers:
+            # The server listens after this: clients go to another one until this one can speak, unless none can.
+            with suppress(TimeoutError, SvcError):
+                await asyncio.wait_for(scheduler.wait_until_loaded(), _REMOTE_ENGINE_SECONDS)
         async with (
             supervisor.running("event_loop", event_loop_monitor.run),
             supervisor.repeating("engine_workers", follow_workers, _WORKERS_SECONDS)

@@ -22,10 +22,16 @@ _CANCEL_SECONDS = 5.0
 
 
 def open_socket(host: str, port: int, *, share_port: bool = False) -> socket.socket:
-    """Listens; with `share_port`, other processes may do the same, and the kernel deals out the connections."""
+    """Listens. With `share_port`, other processes may use the same port, and the kernel deals out the connections
+    among those that listen: it is left to the server to begin with that."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, port), family=family, backlog=2048, reuse_port=share_port)
+        if not share_port:
+            return socket.create_server((host, port), family=family, backlog=2048)
+        shared = socket.socket(family)
+        shared.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        shared.bind((host, port))
+        return shared
     except OSError as error:
         raise OSError(
             f"Cannot listen on {host}:{port}: {error.strerror or error}. Choose another port with --port."

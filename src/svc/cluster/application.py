@@ -75,4 +75,5 @@ def _common(settings: Settings) -> dict[str, Any]:
         "health_check_timeout_s": _HEALTH_TIMEOUT,
         "graceful_shutdown_wait_loop_s": 0.5,
         "graceful_shutdown_timeout_s": settings.shutdown_seconds + _DRAIN_SECONDS,
+        "logging_config": {"enable_access_log": False},  # a line for every utterance
     }

@@ -75,11 +75,11 @@ def describe_state() -> str:
     for title, name in (("API", application.API), ("Engine", application.ENGINE)):
         app = applications.get(name)
         counts = [
-            f"{count} {'replica' if count == 1 else 'replicas'} {state.value.lower()}"
+            f"{count} {'replica' if count == 1 else 'replicas'} {state.lower()}"
             for deployment in (app.deployments.values() if app else ())
             for state, count in deployment.replica_states.items()
         ]
-        parts.append(", ".join([f"{title}: {app.status.value.lower() if app else 'not deployed'}", *counts]))
+        parts.append(", ".join([f"{title}: {app.status.lower() if app else 'not deployed'}", *counts]))
     return ". ".join(parts) + "."
 
 

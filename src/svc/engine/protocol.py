@@ -50,7 +50,8 @@ class Utterance:
     def style_vector(self) -> Array:
         """[1, 256]: the style for this number of phonemes, with those of the context."""
         length = len(self.before) + len(self.phonemes) + len(self.after)
-        return self.style[min(length, len(self.style)) - 1][None]
+        row: Array = self.style[min(length, len(self.style)) - 1]
+        return row[None]
 
 
 @dataclass(frozen=True, slots=True)
