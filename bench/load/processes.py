@@ -7,13 +7,14 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from random import randrange
 from tempfile import TemporaryDirectory
 
 _READY_WITHIN = 300.0
+_STOPS_WITHIN = 60.0
 _TRACEBACK = "Traceback (most recent call last)"
 
 
@@ -21,9 +22,15 @@ class ServerProcess:
     """Its port stays the same, so that clients find it again after a restart."""
 
     def __init__(
-        self, folder: Path, engine: str, environment: Mapping[str, str] | None = None, **settings: object
+        self,
+        folder: Path,
+        engine: str,
+        environment: Mapping[str, str] | None = None,
+        arguments: Sequence[str] = (),
+        **settings: object,
     ) -> None:
         """`settings` are those of the service, by the names of their fields; `environment` is what others read."""
+        self._arguments = arguments
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
         self.port = free_port()
@@ -50,6 +57,7 @@ class ServerProcess:
             "127.0.0.1",
             "--port",
             str(self.port),
+            *self._arguments,
         ]
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(command, stdout=log, stderr=log, env=self._environment)
@@ -75,12 +83,21 @@ class ServerProcess:
             self._process.kill()
             self._process.wait()
 
-    def stop(self) -> int:
-        """SIGTERM; the exit status."""
+    def terminate(self) -> None:
+        """SIGTERM."""
         assert self._process
         self._process.terminate()
+
+    def stop(self) -> int:
+        """SIGTERM; the exit status."""
+        self.terminate()
+        return self.wait(_STOPS_WITHIN)
+
+    def wait(self, seconds: float) -> int:
+        """The exit status; after so many seconds, the process is killed."""
+        assert self._process
         try:
-            return self._process.wait(timeout=60)
+            return self._process.wait(timeout=seconds)
         except subprocess.TimeoutExpired:
             self.kill()
             return -9

@@ -60,16 +60,11 @@ class ClusterProcess:
             **settings,
         }
         name, value = self._mark.split("=")
-        outside = {name: value for name, value in os.environ.items() if not name.startswith("SVC_")}
         self._environment = {
-            **outside,
-            **_PATIENCE,
+            **find_environment(),
             **{f"SVC_{name.upper()}": str(value) for name, value in own.items()},
             name: value,
             "SVC_TEST_STEPS": str(self.steps),
-            "RAY_AUTH_MODE": "token",
-            "RAY_AUTH_TOKEN": token_hex(32),
-            "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT), str(_find_ray_folder())]),
         }
 
     @contextmanager
@@ -140,10 +135,19 @@ class ClusterProcess:
         return answer
 
 
-def _find_ray_folder() -> Path:
+def find_environment(*folders: str) -> dict[str, str]:
+    """For processes that use Ray; Python looks into the `folders` first."""
     assert RAY
     assert RAY.origin
-    return Path(RAY.origin).parents[1]
+    path = [*folders, str(ROOT / "src"), str(ROOT), str(Path(RAY.origin).parents[1])]
+    return {
+        **{name: value for name, value in os.environ.items() if not name.startswith(("SVC_", "RAY_ADDRESS"))},
+        **_PATIENCE,
+        # A token of its own, not one in the home folder: Ray's ports are open to the network.
+        "RAY_AUTH_MODE": "token",
+        "RAY_AUTH_TOKEN": token_hex(32),
+        "PYTHONPATH": os.pathsep.join(path),
+    }
 
 
 @pytest.fixture(scope="module")
