@@ -1,4 +1,4 @@
-"""`svc serve --cluster` with the real engine, on a Ray cluster of its own: the same audio, and an end without a loss."""
+"""`svc serve --cluster` with the real engine, on a Ray cluster of its own: the same audio, and an end that loses none."""
 
 import subprocess
 import sys
