@@ -6,7 +6,7 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -98,14 +98,16 @@ class ClusterProcess:
         return self._read()
 
     @contextmanager
-    def commanding(self, words: str) -> Iterator[None]:
-        """Runs the block while the command is obeyed."""
+    def commanding(self, words: str) -> Iterator[Callable[[int], None]]:
+        """A function that begins the command when it is called with 0; at the end of the block it was obeyed."""
         thread = Thread(target=self.command, args=[words])
-        thread.start()
-        try:
-            yield
-        finally:
-            thread.join()
+
+        def begin(number: int) -> None:
+            if number == 0:
+                thread.start()
+
+        yield begin
+        thread.join()
 
     def is_ready(self) -> bool:
         with suppress(urllib.error.URLError, ConnectionError, TimeoutError):

@@ -7,7 +7,7 @@ import json
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 
 import httpx
@@ -51,16 +51,16 @@ def _speak(client: httpx.Client, text: str) -> httpx.Response:
     return client.post(f"{_VOICE}/stream", params={"output_format": "pcm_24000"}, json={"text": text})
 
 
-def _speak_disturbed(client: httpx.Client, disturb: Iterator[None]) -> bytes:
-    """The whole audio of the long text; after its first bytes, the disturbance begins."""
+def _speak_disturbed(client: httpx.Client, disturb: Callable[[int], object]) -> bytes:
+    """The whole audio of the long text; `disturb` is called after each piece, with its number."""
     pieces = []
     with client.stream(
         "POST", f"{_VOICE}/stream", params={"output_format": "pcm_24000"}, json={"text": _LONG}
     ) as response:
         assert response.status_code == 200
-        for piece in response.iter_raw():
+        for number, piece in enumerate(response.iter_raw()):
             pieces.append(piece)
-            next(disturb, None)
+            disturb(number)
     return b"".join(pieces)
 
 
@@ -101,18 +101,16 @@ def test_who_hangs_up_is_not_spoken_to(cluster: ClusterProcess, client: httpx.Cl
 
 
 def test_a_killed_engine_is_not_noticed(cluster: ClusterProcess, client: httpx.Client, undisturbed: bytes) -> None:
-    killed = []
+    alive = cluster.find("ServeReplica:svc-engine")
+    assert len(alive) == 2
 
-    def kill_one_after_the_other() -> Iterator[None]:
-        """So that it is the one that speaks at least once."""
-        for pid in cluster.find("ServeReplica:svc-engine"):
-            os.kill(pid, signal.SIGKILL)
-            killed.append(pid)
-            for _ in range(10):
-                yield
+    def kill(number: int) -> None:
+        """One after the other, so that at least once it is the one that speaks."""
+        if number in (0, 10):
+            os.kill(alive.pop(), signal.SIGKILL)
 
-    assert _speak_disturbed(client, kill_one_after_the_other()) == undisturbed
-    assert len(killed) == 2
+    assert _speak_disturbed(client, kill) == undisturbed
+    assert alive == []
     wait_until(cluster.is_ready, _PATIENCE, "another engine was started", every=0.5)
 
 
@@ -137,19 +135,17 @@ def test_speech_goes_on_while_the_object_store_stands_still(
 
 
 def test_an_upgrade_is_not_noticed(cluster: ClusterProcess, client: httpx.Client, undisturbed: bytes) -> None:
-    def upgrade() -> Iterator[None]:
-        with cluster.commanding("upgrade"):
-            yield
+    before = set(cluster.find("ServeReplica:svc-"))
+    with cluster.commanding("upgrade") as begin:
+        assert _speak_disturbed(client, begin) == undisturbed
 
-    assert _speak_disturbed(client, upgrade()) == undisturbed
+        def replaced() -> bool:
+            """Every request on the way is answered."""
+            assert _speak(client, "Hello.").status_code == 200
+            return before.isdisjoint(cluster.find("ServeReplica:svc-"))
 
-    def upgraded() -> bool:
-        """Every request on the way is answered."""
-        assert _speak(client, "Hello.").status_code == 200
-        models = {each["model_id"] for _ in range(6) for each in client.get("/v1/models").json()}
-        return "upgraded" in models
-
-    wait_until(upgraded, 600, "the replicas were replaced", every=0.2)
+        wait_until(replaced, 600, "all replicas were replaced", every=0.2)
+    assert {"upgraded" in client.get("/v1/models").text for _ in range(8)} == {True}
 
 
 def test_a_killed_node_is_replaced_by_the_other(
@@ -157,12 +153,8 @@ def test_a_killed_node_is_replaced_by_the_other(
 ) -> None:
     """A client that was connected to it gets an error, never a short response that looks complete."""
 
-    def kill_node() -> Iterator[None]:
-        with cluster.commanding("kill node"):
-            yield
-
-    with suppress(httpx.TransportError):
-        assert _speak_disturbed(client, kill_node()) == undisturbed
+    with cluster.commanding("kill node") as begin, suppress(httpx.TransportError):
+        assert _speak_disturbed(client, begin) == undisturbed
 
     def speaks() -> bool:
         try:

@@ -1,4 +1,4 @@
-"""`svc serve --cluster` with the real engine, on a Ray cluster of its own: the same audio, and an end that loses none."""
+"""`svc serve --cluster` with the real engine, on a Ray cluster of its own: the same audio, and all of it."""
 
 import subprocess
 import sys
