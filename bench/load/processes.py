@@ -7,7 +7,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from random import randrange
@@ -22,15 +22,10 @@ class ServerProcess:
     """Its port stays the same, so that clients find it again after a restart."""
 
     def __init__(
-        self,
-        folder: Path,
-        engine: str,
-        environment: Mapping[str, str] | None = None,
-        arguments: Sequence[str] = (),
-        **settings: object,
+        self, folder: Path, engine: str, environment: Mapping[str, str] | None = None, **settings: object
     ) -> None:
         """`settings` are those of the service, by the names of their fields; `environment` is what others read."""
-        self._arguments = arguments
+        self.arguments: list[str] = []
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
         self.port = free_port()
@@ -57,7 +52,7 @@ class ServerProcess:
             "127.0.0.1",
             "--port",
             str(self.port),
-            *self._arguments,
+            *self.arguments,
         ]
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(command, stdout=log, stderr=log, env=self._environment)

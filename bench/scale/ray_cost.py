@@ -56,10 +56,8 @@ def run(rounds: int, requests: int, streams: int, engine: str) -> Report:
     }
     with TemporaryDirectory(prefix="svc-scale-") as folder:
         limits = {"max_streams": streams * 2, "queue_seconds": 600, "max_load": 1}
-        servers = {
-            "plain": ServerProcess(Path(folder) / "plain", engine, **limits),
-            "cluster": ServerProcess(Path(folder) / "cluster", engine, arguments=["--cluster"], **limits),
-        }
+        servers = {name: ServerProcess(Path(folder) / name, engine, None, **limits) for name in ("plain", "cluster")}
+        servers["cluster"].arguments.append("--cluster")
         try:
             for server in servers.values():
                 server.start()

@@ -90,7 +90,7 @@ class ClusterProcess:
             for pid in [self._process.pid, *self.find("ray")]:
                 with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
-            self._process.wait()
+            self._process.communicate()
 
     def command(self, words: str) -> str:
         assert self._process.stdin

@@ -25,6 +25,6 @@ class SlowEngine(FakeEngine):
 
 
 class SlowEngineReplica(EngineReplica):
-    async def __init__(self, settings: Settings) -> None:
+    async def __init__(self, settings: Settings) -> None:  # type: ignore[misc]  # Ray Serve awaits it
         await super().__init__(settings)
         self._engine = SlowEngine()

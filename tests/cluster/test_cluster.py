@@ -128,7 +128,7 @@ def test_speech_goes_on_while_the_object_store_stands_still(
 
     def reached_the_mirror() -> bool:
         lag = client.get("/readyz").json()["voice_mirror"]
-        return lag["waiting"] == 0 and lag["fetched_seconds_ago"] < 10
+        return bool(lag["waiting"] == 0 and lag["fetched_seconds_ago"] < 10)
 
     wait_until(reached_the_mirror, _PATIENCE, "the voice was mirrored", every=1)
     assert {client.get(f"/v1/voices/{voice_id}").status_code for _ in range(8)} == {200}

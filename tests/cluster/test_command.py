@@ -26,9 +26,10 @@ _PATH = "/v1/text-to-speech/af_heart/stream?output_format=pcm_24000"
 def test_the_same_audio_as_without_a_cluster_until_the_last_request(
     tmp_path: Path, pipeline: Pipeline, voices: VoiceCatalogue, transcribe: Callable[[Samples], str]
 ) -> None:
-    server = ServerProcess(tmp_path, "turbo", find_environment(), arguments=["--cluster"])
+    server = ServerProcess(tmp_path, "turbo", find_environment())
+    server.arguments.append("--cluster")
     server.start()
-    pieces = []
+    pieces: list[bytes] = []
     try:
         with httpx.stream("POST", server.address + _PATH, json={"text": STORY}, timeout=120) as response:
             for piece in response.iter_raw():
@@ -45,14 +46,15 @@ def test_the_same_audio_as_without_a_cluster_until_the_last_request(
     )
     difference = audio.astype(np.int32) - np.frombuffer(alone, dtype="<i2").astype(np.int32)
     assert np.abs(difference).max() <= 2  # the number of threads may differ, and with it the last digit
-    assert "somebody saw a sail" in transcribe(audio.astype(np.float32) / 32768)
+    assert "somebody saw a sail" in transcribe((audio / 32768).astype(np.float32))
 
 
 def test_without_ray_it_says_what_to_install(tmp_path: Path) -> None:
     hidden = tmp_path / "ray"
     hidden.mkdir()
     (hidden / "__init__.py").write_text("raise ModuleNotFoundError(\"No module named 'ray'\", name='ray')")
-    server = ServerProcess(tmp_path, "fake", find_environment(str(tmp_path)), ["--cluster"])
+    server = ServerProcess(tmp_path, "fake", find_environment(str(tmp_path)))
+    server.arguments.append("--cluster")
     with pytest.raises(RuntimeError, match=r"pip install 'svc\[cluster\]'"):
         server.start()
 

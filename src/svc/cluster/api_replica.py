@@ -24,7 +24,7 @@ class ApiReplica:
     """Listens on a port of its own accord: no request passes a proxy of Ray Serve, which would be a second server with
     limits of its own. Several replicas on one machine share the port."""
 
-    async def __init__(self, settings: Settings) -> None:
+    async def __init__(self, settings: Settings) -> None:  # type: ignore[misc]  # Ray Serve awaits it
         logs.configure(settings.log_format)
         self._engine = RemoteEngine(create_engine(settings), application.open_engine)
         pipeline = Pipeline(self._engine, Phonemizer(), settings.watermark, settings.max_audio_seconds)

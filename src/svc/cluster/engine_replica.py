@@ -20,7 +20,7 @@ STARVED = "starved"
 class EngineReplica:
     """Ray Serve calls its methods by their names."""
 
-    async def __init__(self, settings: Settings) -> None:
+    async def __init__(self, settings: Settings) -> None:  # type: ignore[misc]  # Ray Serve awaits it
         logs.configure(settings.log_format)
         self._engine = create_engine(settings)
         self._scheduler = Scheduler(self._engine.load, workers=settings.workers)
