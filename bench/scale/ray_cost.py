@@ -76,7 +76,7 @@ def run(rounds: int, requests: int, streams: int, engine: str) -> Report:
     for question, by_name in measured.items():
         plain, cluster = (statistics.median(by_name[name]) for name in servers)
         pairs = zip(by_name["plain"], by_name["cluster"], strict=True)
-        if question.endswith("ms"):
+        if question.endswith(", ms"):
             difference = f"{statistics.median(each[1] - each[0] for each in pairs):+.0f} ms"
         else:
             difference = f"{100 * (statistics.median(each[1] / each[0] for each in pairs) - 1):+.0f} %"
