@@ -31,7 +31,7 @@ check: static
 	$(BIN)/pytest -m "not real and not slow" -n auto
 
 test: static audit $(CLIENT_STAMPS) browser prometheus
-	$(BIN)/pytest
+	$(BIN)/pytest -n 2 --dist loadfile
 
 static: $(VENV)/dev.stamp
 	$(BIN)/ruff format --check .
@@ -63,7 +63,8 @@ lock: $(VENV)/dev.stamp
 	sed -n '/^cluster = \[/,/^\]/s/^ *"\(.*\)",/\1/p' pyproject.toml | $(PIN) --constraint requirements-dev.lock \
 	    --excludes $(VENV)/locked.txt - -o requirements-cluster.lock
 	for each in $(basename $(wildcard $(PACKAGES)/*.in)); do \
-	    $(PIN) --excludes $(PACKAGES)/unused.txt $$each.in -o $$each.lock; done
+	    unused=$(PACKAGES)/unused.txt; if [ -e $$each.unused ]; then unused=$$each.unused; fi; \
+	    $(PIN) --excludes $$unused $$each.in -o $$each.lock; done
 	$(NPM) install --prefix $(PACKAGES) --package-lock-only --omit-lockfile-registry-resolved --loglevel=error
 	$(BIN)/python scripts/remove_lock_addresses.py $(PACKAGES)/package-lock.json
 

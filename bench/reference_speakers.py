@@ -9,7 +9,7 @@ import numpy as np
 
 from bench.worker import ROOT
 from svc.audio import decode, encoders, formats
-from svc.audio.containers import encode_flac
+from svc.audio.flac import encode_flac
 from svc.cloning import reference as quality
 from svc.engine.protocol import Samples
 from svc.errors import ClipTooShort

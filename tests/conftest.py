@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import hypothesis
 import numpy as np
 import pytest
 import soxr
@@ -33,6 +34,10 @@ from tests.cloning.fakes import load_fake_encoder
 
 if TYPE_CHECKING:
     from faster_whisper import WhisperModel
+
+# A slow machine is no failure.
+hypothesis.settings.register_profile("svc", deadline=None)
+hypothesis.settings.load_profile("svc")
 
 
 STORY = (

@@ -83,13 +83,13 @@ def measure(options: Options) -> Report:
     tallies = {"HTTP requests": http, "socket messages": sockets}
     report = Report("load-malformed", TITLE, ["what", "sent", "answers", "offences", "tracebacks", "memory", "bar"])
     for what, tally in tallies.items():
-        early, late = sizes[what]
+        early, late = sizes[what][2], sizes[what][-1]
         failed = tally.offences or tracebacks or late > _GROWTH_BAR * early
         answers = ", ".join(f"{count} × {status}" for status, count in sorted(tally.statuses.items()))
         report.rows.append([
             what, str(tally.sent), answers,
             ", ".join(f"{count} × {name}" for name, count in tally.offences.items()) or "none",
-            str(tracebacks), f"{early:.0f} MB after a tenth, {late:.0f} MB at the end", "missed" if failed else "met",
+            str(tracebacks), f"{', '.join(f'{size:.0f}' for size in sizes[what])} MB", "missed" if failed else "met",
         ])  # fmt: skip
         report.notes += tally.examples
         report.figures[what] = {
@@ -101,8 +101,8 @@ def measure(options: Options) -> Report:
         0,
         f"Seed {options.seed}. An offence is a status above 499 that is not documented, an internal error on a "
         f"socket, a "
-        f"traceback in the log, or no answer within {_BOUND:.0f} s. Memory may grow by 5 %. Tracebacks are those of "
-        f"both.",
+        f"traceback in the log, or no answer within {_BOUND:.0f} s. Memory is that after each fifth; from the "
+        f"third to the last it may grow by 5 %. Tracebacks are those of both.",
     )
     report.figures["tracebacks"] = tracebacks
     return report
@@ -135,9 +135,9 @@ async def attack(
     make: Callable[[random.Random], bytes],
     exchange: Exchange,
     advance: Callable[[int], None] = lambda count: None,
-) -> tuple[Tally, tuple[float, float]]:
-    """Sends `count` contents, each made from the seed and its number; memory after a tenth and at the end."""
-    tally, early = Tally(), 0.0
+) -> tuple[Tally, list[float]]:
+    """Sends `count` contents, each made from the seed and its number; memory after each fifth, in megabytes."""
+    tally, sizes = Tally(), list[float]()
     weight = _MESSAGES_A_SOCKET if make is make_socket else 1
     limit = asyncio.Semaphore(_AT_ONCE)
 
@@ -156,9 +156,9 @@ async def attack(
             await _find_tracebacks(server, seed, numbers, make, exchange, tally)
         tally.sent += weight * len(numbers)
         advance(weight * len(numbers))
-        if not early and numbers.stop >= count / 10:
-            early = server.resident_megabytes()
-    return tally, (early, server.resident_megabytes())
+        if numbers.stop >= count * (len(sizes) + 1) / 5:
+            sizes.append(server.resident_megabytes())
+    return tally, sizes
 
 
 async def _find_tracebacks(

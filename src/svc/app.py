@@ -1,6 +1,7 @@
 """Creates the parts of the service from the settings and wires them together; nothing else does."""
 
 import asyncio
+import socket
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, nullcontext, suppress
@@ -15,9 +16,14 @@ from svc.api import (
     account,
     authentication,
     cloning,
+    dialogue,
+    dictionaries,
     errors,
     health,
+    mixing,
     models,
+    not_offered,
+    openai,
     pages,
     previews,
     speech,
@@ -26,6 +32,8 @@ from svc.api import (
 from svc.api import metrics as metrics_api
 from svc.api import voices as voices_api
 from svc.api.concurrency_headers import ConcurrencyHeaders
+from svc.api.dialogue_voices import DialogueVoices
+from svc.api.http_synthesis import HttpSynthesis
 from svc.api.middleware import BodyLimits, RefuseWhileDraining, RequestId
 from svc.api.origins import AllowedHosts, AllowedOrigins, CheckOrigin, Cors
 from svc.api.realtime import routes as realtime
@@ -33,14 +41,20 @@ from svc.api.realtime.connections import Connections
 from svc.api.realtime.session import SessionDependencies
 from svc.api.request_log import RequestLog
 from svc.api.request_metrics import RequestMetrics, RouteTemplates
+from svc.api.wyoming.server import WyomingServer
+from svc.api.wyoming.session import WyomingLimits
 from svc.auth.housekeeping import Housekeeping
 from svc.auth.keys import KeyLimits, StaticKeys
 from svc.auth.tokens import Tokens
 from svc.auth.verifier import Verifier, warn_if_exposed
 from svc.cloning.cloner import VoiceCloner
+from svc.cloning.mixer import VoiceMixer
 from svc.cloning.refinement import RefinementQueue, RefinementWorker
 from svc.cloning.speaker_encoder import BuiltInEmbeddings, OnnxSpeakerEncoder, SpeakerEncoder
 from svc.cloning.trial import LoadSpeakerEncoder, TrialSynthesis
+from svc.dictionaries.catalogue import Dictionaries
+from svc.dictionaries.store import DictionaryStore
+from svc.dictionaries.sync import DictionarySync
 from svc.engine import weights
 from svc.engine.fake import FakeEngine
 from svc.engine.kokoro import KokoroEngine
@@ -89,9 +103,15 @@ def create_engine(settings: Settings) -> Engine:
 
 def create_voices(settings: Settings) -> VoiceCatalogue:
     """The catalogue of built-in and custom voices."""
-    voices = VoiceCatalogue(load_built_in_voices(), settings.default_voice, settings.strict_voices)
+    voices = create_catalogue(settings)
     create_custom_voices(settings, voices).refresh()
     return voices
+
+
+def create_catalogue(settings: Settings) -> VoiceCatalogue:
+    """The catalogue of the built-in voices; custom voices are loaded into it."""
+    private = settings.voice_sharing == "private"
+    return VoiceCatalogue(load_built_in_voices(), settings.default_voice, settings.strict_voices, private)
 
 
 def create_custom_voices(settings: Settings, voices: VoiceCatalogue) -> CustomVoices:
@@ -104,6 +124,17 @@ def create_voice_sync(settings: Settings, custom_voices: CustomVoices) -> VoiceS
         return None
     object_store = open_object_store(settings.voice_mirror)
     return VoiceSync(object_store, custom_voices.store, custom_voices.refresh, settings.voice_mirror_seconds)
+
+
+def create_dictionaries(settings: Settings) -> Dictionaries:
+    return Dictionaries(DictionaryStore(settings.data_dir / "dictionaries"), settings.max_dictionaries)
+
+
+def create_dictionary_sync(settings: Settings, dictionaries: Dictionaries) -> DictionarySync | None:
+    if settings.voice_mirror is None:
+        return None
+    object_store = open_object_store(settings.voice_mirror)
+    return DictionarySync(object_store, dictionaries.store, dictionaries.refresh, settings.voice_mirror_seconds)
 
 
 def create_cloner(
@@ -168,12 +199,13 @@ def create_app(
     clock: Callable[[], float] = time.time,
     encoder: LoadSpeakerEncoder | None = None,
     after_load: Callable[[], None] = lambda: None,
+    wyoming_socket: socket.socket | None = None,
     count_workers: Callable[[], Awaitable[int]] | None = None,
 ) -> FastAPI:
     """The web application; tests pass in another `pipeline`, `clock` or `encoder`.
 
-    `after_load` is called in a thread once the engine is loaded. `count_workers` tells how many workers an engine has
-    that is elsewhere; it is asked again and again.
+    `after_load` is called in a thread once the engine is loaded. Wyoming is spoken on `wyoming_socket`, if given.
+    `count_workers` tells how many workers an engine has that is elsewhere; it is asked again and again.
     """
     metrics = Metrics()
     telemetry = create_telemetry(metrics.registry)
@@ -207,19 +239,53 @@ def create_app(
     admission = create_admission(settings, shared_limits, scheduler, metrics, several_keys)
     lifecycle = Lifecycle()
     connections = Connections(settings.max_sockets)
-    voices = VoiceCatalogue(load_built_in_voices(), settings.default_voice, settings.strict_voices)
+    voices = create_catalogue(settings)
     voice_settings = VoiceSettingsStore(settings.data_dir)
+    pipeline.find_voice = voices.find_common
     custom_voices = create_custom_voices(settings, voices)
     custom_voices.load()
     voice_sync = create_voice_sync(settings, custom_voices)
+    pronunciations = create_dictionaries(settings)
+    pronunciations.load()
+    dictionary_sync = create_dictionary_sync(settings, pronunciations)
     trial = TrialSynthesis(encoder or load_speaker_encoder, pipeline, scheduler, voices)
     refinement_queue = create_refinement_queue(settings)
     cloner = create_cloner(settings, trial, voices, custom_voices, refinement_queue, metrics)
     refinement_worker = RefinementWorker(refinement_queue, trial, custom_voices)
     event_loop_monitor = EventLoopMonitor(metrics.event_loop_stall_seconds.observe)
     metrics.event_loop_stall_max_seconds.set_function(event_loop_monitor.longest)
-    metrics_api.ServiceState(pipeline, scheduler, connections, custom_voices, voice_sync, supervisor.states).register(
-        metrics.registry
+    state = metrics_api.ServiceState(
+        pipeline,
+        scheduler,
+        connections,
+        custom_voices,
+        voice_sync,
+        pronunciations,
+        dictionary_sync,
+        supervisor.states,
+    )
+    state.register(metrics.registry)
+
+    dialogue_voices = DialogueVoices(voices, voice_settings, pronunciations)
+    dependencies = SessionDependencies(
+        pipeline,
+        scheduler,
+        admission,
+        metrics,
+        voices,
+        voice_settings,
+        dialogue_voices,
+        pronunciations,
+        verifier,
+        settings.max_characters,
+    )
+    wyoming = wyoming_socket and WyomingServer(
+        wyoming_socket,
+        dependencies,
+        voices,
+        connections,
+        lifecycle,
+        WyomingLimits(settings.stall_seconds, settings.shutdown_seconds),
     )
 
     @asynccontextmanager
@@ -243,11 +309,16 @@ def create_app(
             voice_settings.running(supervisor),
             refinement_worker.running(supervisor),
             voice_sync.running(supervisor) if voice_sync else nullcontext(),
+            pronunciations.running(supervisor),
+            dictionary_sync.running(supervisor) if dictionary_sync else nullcontext(),
+            wyoming.running() if wyoming else nullcontext(),
         ):
             yield
         lifecycle.drain()
         await trial.close()
         await connections.close(settings.shutdown_seconds)
+        if wyoming:
+            await wyoming.close()
         await scheduler.close()
 
     app = FastAPI(
@@ -261,22 +332,24 @@ def create_app(
         # FastAPI's own spans hold paths and queries, and so credentials and the names of voices: see `svc.telemetry`.
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
-    app.include_router(health.router(scheduler, supervisor, voice_sync, lifecycle))
+    app.include_router(health.router(scheduler, supervisor, voice_sync, dictionary_sync, lifecycle))
     app.include_router(metrics_api.router(metrics.registry))
-    app.include_router(
-        speech.router(pipeline, scheduler, admission, voices, voice_settings, metrics, settings.max_characters)
-    )
-    dependencies = SessionDependencies(
-        pipeline, scheduler, admission, metrics, voice_settings, verifier, settings.max_characters
-    )
-    app.include_router(realtime.router(dependencies, connections, voices, lifecycle))
+    synthesis = HttpSynthesis(pipeline, scheduler, admission, metrics, settings.max_characters)
+    app.include_router(speech.router(synthesis, voices, voice_settings, pronunciations))
+    app.include_router(dialogue.router(synthesis, dialogue_voices))
+    app.include_router(openai.router(synthesis, voices, voice_settings, _split(settings.model_aliases)))
+    app.include_router(realtime.router(dependencies, connections, lifecycle))
     app.include_router(voices_api.router(voices, voice_settings, refinement_queue))
     app.include_router(cloning.router(cloner, voices, voice_settings, refinement_queue))
+    mixer = VoiceMixer(voices, custom_voices, settings.max_custom_voices)
+    app.include_router(mixing.router(mixer, voices, voice_settings, refinement_queue))
+    app.include_router(dictionaries.router(pronunciations))
     app.include_router(previews.router(Previews(pipeline, scheduler, settings.cache_dir / "previews"), voices))
     app.include_router(models.router(_split(settings.model_aliases), settings.max_characters))
     app.include_router(account.router())
     app.include_router(tokens.router(Tokens(table, clock)))
     pages.add_pages(app, DocsSite(find_docs_folder()))
+    not_offered.add_not_found(app)
     # The last one added is the outermost: a request passes them from the last to the first.
     app.add_middleware(
         BodyLimits,
@@ -298,7 +371,7 @@ def create_app(
         from svc.api.request_spans import RequestSpans
 
         app.add_middleware(RequestSpans, tracer=telemetry.tracer, templates=templates)
-    app.add_middleware(RequestLog)
+    app.add_middleware(RequestLog, templates=templates)
     app.add_middleware(RequestId)
     app.state.lifecycle = lifecycle  # for the server, which begins the shutdown
     app.state.connections = connections  # for the server, which drains them before it closes

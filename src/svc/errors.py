@@ -12,9 +12,14 @@
     ├── NoSpeech              400  no_speech
     ├── ClipTooShort          400  clip_too_short
     ├── BuiltInVoice          400  built_in_voice
+    ├── MixedVoice            400  mixed_voice
     ├── VoiceLimitReached     400  voice_limit_reached
     ├── NoReference           400  no_reference
     ├── InvalidPageToken      400  invalid_page_token
+    ├── InvalidCursor         400  invalid_cursor
+    ├── InvalidLexicon        400  invalid_lexicon
+    ├── DictionaryLimitReached  400  pronunciation_dictionary_limit_reached
+    ├── VersionLimitReached   400  pronunciation_dictionary_version_limit_reached
     ├── InvalidForm           400  invalid_form
     ├── UploadInterrupted     400  upload_interrupted
     ├── InvalidMessage        400  invalid_input_message
@@ -24,10 +29,15 @@
     ├── InvalidApiKey         401  invalid_api_key
     ├── InsufficientScope     401  insufficient_scope
     ├── ConsentRequired       403  consent_required
+    ├── NotVoiceOwner         403  not_voice_owner
     ├── OriginNotAllowed      403  origin_not_allowed
     ├── HostNotAllowed        403  host_not_allowed
     ├── VoiceNotFound         404  voice_not_found
+    ├── ModelNotFound         404  model_not_found
     ├── HistoryItemNotFound   404  history_item_not_found
+    ├── PathNotFound          404  not_found
+    ├── NotOffered            404  not_offered
+    ├── DictionaryNotFound    404  pronunciation_dictionary_not_found
     ├── BodyTimeout           408  request_timeout
     ├── InputTimeout          408  input_timeout_exceeded
     ├── BodyTooLarge          413  request_too_large
@@ -183,10 +193,11 @@ class ClipTooShort(SvcError):
     status = "clip_too_short"
     param = "files"
 
-    def __init__(self, seconds: float, least: float) -> None:
+    def __init__(self, seconds: float, least: float, of_speech: bool = True) -> None:
+        """`seconds` is how much speech there is or, if not `of_speech`, how long the whole recording is."""
+        found = f"contains {seconds:.1f} seconds of speech" if of_speech else f"is only {seconds:.1f} seconds long"
         super().__init__(
-            f"The recording contains {seconds:.1f} seconds of speech. "
-            f"Cloning needs at least {least:g}; 10 to 20 work best."
+            f"The recording {found}. Cloning needs at least {least:g} seconds of speech; 10 to 20 work best."
         )
 
 
@@ -197,6 +208,18 @@ class BuiltInVoice(SvcError):
 
     def __init__(self, name: str) -> None:
         super().__init__(f"{name} is a built-in voice. Only cloned voices can be changed or removed.")
+
+
+class MixedVoice(SvcError):
+    http_status = 400
+    status = "mixed_voice"
+    param = "voice_id"
+
+    def __init__(self, voice_id: str) -> None:
+        super().__init__(
+            f"'{voice_id[:60]}' is a mix that is not stored, so it cannot be changed or removed. "
+            "POST /v1/voices/mix keeps a mix as a custom voice."
+        )
 
 
 class VoiceLimitReached(SvcError):
@@ -226,6 +249,43 @@ class InvalidPageToken(SvcError):
         super().__init__("Unknown next_page_token. Send the one of the page before, or none for the first page.")
 
 
+class InvalidCursor(SvcError):
+    http_status = 400
+    status = "invalid_cursor"
+    param = "cursor"
+
+    def __init__(self) -> None:
+        super().__init__("Unknown cursor. Send the next_cursor of the page before, or none for the first page.")
+
+
+class InvalidLexicon(SvcError):
+    http_status = 400
+    status = "invalid_lexicon"
+    param = "file"
+
+    def __init__(self, problem: str, line: int | None = None) -> None:
+        where = "" if line is None else f", line {line}"
+        super().__init__(f"The file is not a lexicon (PLS 1.0){where}: {problem[:200]}.")
+
+
+class DictionaryLimitReached(SvcError):
+    http_status = 400
+    status = "pronunciation_dictionary_limit_reached"
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(
+            f"The limit of {limit} pronunciation dictionaries is reached. Remove one, or raise SVC_MAX_DICTIONARIES."
+        )
+
+
+class VersionLimitReached(SvcError):
+    http_status = 400
+    status = "pronunciation_dictionary_version_limit_reached"
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(f"The dictionary has {limit} versions, the limit. Add a new one with its rules.")
+
+
 class InvalidForm(SvcError):
     http_status = 400
     status = "invalid_form"
@@ -248,8 +308,9 @@ class InvalidMessage(SvcError):
     http_status = 400
     status = "invalid_input_message"
 
-    def __init__(self, problem: str) -> None:
+    def __init__(self, problem: str, param: str | None = None) -> None:
         super().__init__(f"Invalid message: {problem[:200]}.")
+        self.param = param
 
 
 class BinaryMessage(SvcError):
@@ -311,6 +372,18 @@ class ConsentRequired(SvcError):
         )
 
 
+class NotVoiceOwner(SvcError):
+    http_status = 403
+    status = "not_voice_owner"
+    param = "voice_id"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"The voice {name[:60]} belongs to another key. Only that key, a key of SVC_API_KEY or SVC_API_KEYS, "
+            "or `svc voices` on the server can change or remove it."
+        )
+
+
 class OriginNotAllowed(SvcError):
     http_status = 403
     status = "origin_not_allowed"
@@ -337,8 +410,17 @@ class VoiceNotFound(SvcError):
     status = "voice_not_found"
     param = "voice_id"
 
-    def __init__(self, voice_id: str) -> None:
-        super().__init__(f"Voice '{voice_id[:60]}' not found. GET /v1/voices lists the voices.")
+    def __init__(self, voice_id: str, reason: str = "GET /v1/voices lists the voices.") -> None:
+        super().__init__(f"Voice '{voice_id[:60]}' not found. {reason}")
+
+
+class ModelNotFound(SvcError):
+    http_status = 404
+    status = "model_not_found"
+    param = "model"
+
+    def __init__(self, model_id: str) -> None:
+        super().__init__(f"The model '{model_id[:60]}' does not exist. GET /openai/v1/models lists the models.")
 
 
 class HistoryItemNotFound(SvcError):
@@ -348,6 +430,33 @@ class HistoryItemNotFound(SvcError):
 
     def __init__(self, item_id: str) -> None:
         super().__init__(f"History item '{item_id[:60]}' not found. This server keeps no history.")
+
+
+class PathNotFound(SvcError):
+    http_status = 404
+    status = "not_found"
+
+    def __init__(self) -> None:
+        super().__init__("This path does not exist. /docs has the reference.")
+
+
+class NotOffered(SvcError):
+    http_status = 404
+    status = "not_offered"
+
+    def __init__(self, feature: str) -> None:
+        super().__init__(f"This server does not offer {feature}. /docs has what it offers.")
+
+
+class DictionaryNotFound(SvcError):
+    http_status = 404
+    status = "pronunciation_dictionary_not_found"
+    param = "pronunciation_dictionary_id"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"Pronunciation dictionary '{name[:60]}' not found. GET /v1/pronunciation-dictionaries lists them."
+        )
 
 
 class BodyTimeout(SvcError):
@@ -495,7 +604,7 @@ class KeysUnavailable(SvcError):
 
 
 class StorageUnavailable(SvcError):
-    """A voice could not be written to disk. `reason` goes to the log and the command line, not to clients."""
+    """A voice or dictionary could not be written to disk. `reason` goes to the log and the command line alone."""
 
     http_status = 503
     status = "storage_unavailable"

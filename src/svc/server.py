@@ -21,21 +21,25 @@ _CLOSE_SECONDS = 1.0  # for the last bytes and the closes of connections, after 
 _CANCEL_SECONDS = 5.0
 
 
-def open_socket(host: str, port: int, *, share_port: bool = False) -> socket.socket:
-    """Listens. With `share_port`, other processes may use the same port, and the kernel deals out the connections
-    among those that listen: it is left to the server to begin with that."""
+def open_socket(host: str, port: int, setting: str, *, share_port: bool = False) -> socket.socket:
+    """Listens; `setting` is what chooses another port. With `share_port`, other processes may use the same port, and
+    the kernel deals out the connections among those that listen: it is left to the server to begin with that."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        if not share_port:
-            return socket.create_server((host, port), family=family, backlog=2048)
-        shared = socket.socket(family)
-        shared.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-        shared.bind((host, port))
-        return shared
+        if share_port:
+            opened = socket.socket(family)
+            opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+            opened.bind((host, port))
+        else:
+            opened = socket.create_server((host, port), family=family, backlog=2048)
     except OSError as error:
         raise OSError(
-            f"Cannot listen on {host}:{port}: {error.strerror or error}. Choose another port with --port."
+            f"Cannot listen on {host}:{port}: {error.strerror or error}. Choose another port with {setting}."
         ) from error
+    # Connections inherit it. Without it, the second part of a response waits until the client has confirmed the first,
+    # which it does 40 ms later; asyncio sets it only for sockets that name their protocol, and these do not.
+    opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return opened
 
 
 def create_server(app: FastAPI, settings: Settings, *, share_port: bool = False) -> "Server":
@@ -108,7 +112,7 @@ class Server(uvicorn.Server):
             self._leave_port(sockets or [])
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self._shutdown_seconds
-        while state.tasks and loop.time() < deadline:
+        while (state.tasks or len(self._connections)) and loop.time() < deadline:
             await asyncio.sleep(0.05)
             self._abort_wasted_connections()
         for server in self.servers:

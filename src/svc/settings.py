@@ -52,7 +52,7 @@ class Settings(BaseSettings):
     """The folder for downloaded weights and voice previews. It can be deleted at any time."""
 
     data_dir: Path = Field(default_factory=_data_dir)
-    """The folder for user data: custom voices, and the settings of voices."""
+    """The folder for user data: custom voices, the settings of voices, and pronunciation dictionaries."""
 
     workers: int = Field(default_factory=lambda: max(1, count_cpus() // 2), ge=1)
     """How many pieces of speech the engine makes at the same time; by default one for every two cores that this process
@@ -108,6 +108,10 @@ class Settings(BaseSettings):
     max_custom_voices: int = Field(1_000, ge=0)
     """The maximum number of custom voices; beyond it, cloning gets 400 `voice_limit_reached`. 0 turns cloning off."""
 
+    max_dictionaries: int = Field(1_000, ge=0)
+    """The maximum number of pronunciation dictionaries; beyond it, adding one gets 400
+    `pronunciation_dictionary_limit_reached`."""
+
     keep_references: bool = True
     """Keep the speech that a custom voice was cloned from, at most 20 seconds, to improve the voice later."""
 
@@ -121,12 +125,17 @@ class Settings(BaseSettings):
     watermark: bool = False
     """Add an inaudible watermark to the speech of custom voices; `svc watermark check` detects it."""
 
+    voice_sharing: Literal["shared", "private"] = "shared"
+    """Who may use a custom voice that a key of SVC_API_KEYS_TABLE made: every key (`shared`), or that key alone
+    (`private`). Either way only that key may change or remove it, besides the keys of SVC_API_KEY and SVC_API_KEYS."""
+
     voice_mirror: str | None = None
-    """Object storage that custom voices are mirrored to and shared through: `s3://bucket/prefix`, `gs://…`, `az://…` or
-    `file:///folder`. Credentials are read from the usual variables of each cloud, such as AWS_ACCESS_KEY_ID."""
+    """Object storage that custom voices and pronunciation dictionaries are mirrored to and shared through:
+    `s3://bucket/prefix`, `gs://…`, `az://…` or `file:///folder`. Credentials are read from the usual variables of each
+    cloud, such as AWS_ACCESS_KEY_ID."""
 
     voice_mirror_seconds: float = Field(15, gt=0)
-    """The interval, in seconds, at which the mirror is checked for voices that other servers added or removed."""
+    """The interval, in seconds, at which the mirror is checked for what other servers added, changed or removed."""
 
     model_aliases: str = ""
     """Comma-separated model ids to list in addition, for clients that look for a certain one."""
@@ -204,6 +213,23 @@ class Settings(BaseSettings):
 
     keys_grace_seconds: float = Field(0, ge=0)
     """How long recently used keys keep working while the database is unavailable, in seconds; 0 means not at all."""
+
+    wyoming_open: bool = False
+    """Serve Wyoming although keys are required. It knows none: everyone who can reach SVC_WYOMING_PORT may speak."""
+
+    wyoming_port: int | None = Field(None, ge=0, le=65535)
+    """The port for Wyoming, the protocol of Home Assistant, usually 10200; 0 picks a free port, and without one it is
+    off. The address is SVC_HOST. If keys are required, it needs SVC_WYOMING_OPEN."""
+
+    @field_validator("wyoming_port")
+    @classmethod
+    def _needs_no_keys(cls, value: int | None, others: ValidationInfo) -> int | None:
+        has_keys = any(others.data.get(name) for name in ("api_key", "api_keys", "api_keys_table"))
+        if value is not None and has_keys and not others.data.get("wyoming_open"):
+            raise ValueError(
+                "Wyoming knows no keys, which this server requires; SVC_WYOMING_OPEN=1 serves it all the same"
+            )
+        return value
 
     @field_validator("api_key", "api_keys")
     @classmethod

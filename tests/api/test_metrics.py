@@ -20,7 +20,7 @@ from svc import __version__
 from svc.api.metrics import ServiceState
 from svc.api.realtime.connections import Connections
 from svc.api.request_metrics import RequestMetrics, RouteTemplates
-from svc.app import create_app, create_custom_voices
+from svc.app import create_app, create_custom_voices, create_dictionaries
 from svc.engine.fake import FakeEngine
 from svc.errors import ClipDamaged, SvcError
 from svc.metrics import Metrics
@@ -225,7 +225,10 @@ def test_what_cannot_be_read_is_left_out(
 
     scheduler = Scheduler(lambda: None)
     custom_voices = create_custom_voices(Settings(data_dir=tmp_path), voices)
-    state = ServiceState(Pipeline(FakeEngine(), phonemizer), scheduler, Connections(1), custom_voices, None, fail)
+    dictionaries = create_dictionaries(Settings(data_dir=tmp_path))
+    state = ServiceState(
+        Pipeline(FakeEngine(), phonemizer), scheduler, Connections(1), custom_voices, None, dictionaries, None, fail
+    )
     metrics = Metrics()
     state.register(metrics.registry)
     metrics.waiting.set_function(lambda: 1 // 0)
@@ -240,9 +243,11 @@ def test_background_tasks_that_failed(phonemizer: Phonemizer, voices: VoiceCatal
     custom_voices = create_custom_voices(Settings(data_dir=tmp_path), voices)
     scheduler = Scheduler(lambda: None)
     registry = CollectorRegistry()
-    ServiceState(
-        Pipeline(FakeEngine(), phonemizer), scheduler, Connections(1), custom_voices, None, lambda: states
-    ).register(registry)
+    dictionaries = create_dictionaries(Settings(data_dir=tmp_path))
+    pipeline = Pipeline(FakeEngine(), phonemizer)
+    ServiceState(pipeline, scheduler, Connections(1), custom_voices, None, dictionaries, None, lambda: states).register(
+        registry
+    )
     assert registry.get_sample_value("svc_background_task_running", {"task": "mirror"}) == 0
     assert registry.get_sample_value("svc_background_task_failures_total", {"task": "mirror"}) == 3
 

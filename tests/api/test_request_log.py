@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
+from svc.api.request_log import _describe_voice
 from svc.engine.fake import FakeEngine
 from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline
@@ -48,12 +49,24 @@ def test_speech(guarded: TestClient, caplog: pytest.LogCaptureFixture, kind: str
     assert not any(private in str(fields) for private in ("secret", "Hello", "private"))
 
 
+def test_dialogue(guarded: TestClient, caplog: pytest.LogCaptureFixture) -> None:
+    inputs = [{"text": "Hello.", "voice_id": voice} for voice in ("af_heart", "bm_george", "af_heart")]
+    answer = guarded.post("/v1/text-to-dialogue", json={"inputs": inputs}, headers={"xi-api-key": "the-secret-key"})
+    ((message, fields),) = lines(caplog)
+    assert message == "POST /v1/text-to-dialogue 200"
+    assert (fields["characters"], fields["voice"]) == (18, answer.headers["x-svc-voice"])
+
+
+def test_custom_voices_of_a_dialogue_are_not_named() -> None:
+    assert _describe_voice("svcAfHeart0000000000, custom-a, custom-b") == "svcAfHeart0000000000, custom"
+
+
 def test_refusals_and_unknown_paths(guarded: TestClient, caplog: pytest.LogCaptureFixture) -> None:
     guarded.get("/v1/voices/My%20Clone%0AINFO: forged")
     guarded.get("/nothing/My%20Clone", headers={"xi-api-key": "the-secret-key"})
     guarded.get("/page/main.js")
     messages = [message for message, _ in lines(caplog)]
-    assert messages == ["GET - 401", "GET - 404", "GET /page/* 200"]
+    assert messages == ["GET /v1/voices/{voice_id} 401", "GET unmatched 404", "GET /page/* 200"]
     assert "Clone" not in str(lines(caplog))
 
 
@@ -63,16 +76,25 @@ def test_questions_of_machines_are_quiet(client: TestClient, caplog: pytest.LogC
     assert {record.levelname for record in caplog.records if record.name == "svc.api.request_log"} == {"DEBUG"}
 
 
+def test_a_language_that_is_not_spoken(guarded: TestClient, caplog: pytest.LogCaptureFixture) -> None:
+    for code in ("de", "es"):
+        body = {"text": "Hello.", "language_code": code}
+        guarded.post(f"{PATH}/af_heart", json=body, headers={"xi-api-key": "the-secret-key"})
+    languages = [fields["language"] for _, fields in lines(caplog)]
+    assert languages == ["auto; requested=de; reason=not_spoken", "es"]
+
+
 @pytest.mark.slow
 def test_sockets(phonemizer: Phonemizer, caplog: pytest.LogCaptureFixture) -> None:
     with running(phonemizer) as service:
-        with service.open("stream-input", authorization="private") as caller:
+        with service.open("stream-input", authorization="private", language_code="tlh") as caller:
             caller.send({"text": "Hello."}, {"text": ""}).rest()
         eventually(lambda: any("WEBSOCKET" in message for message, _ in lines(caplog)))
     ((message, fields),) = (line for line in lines(caplog) if "WEBSOCKET" in line[0])
     assert message == f"WEBSOCKET {PATH}/{{voice_id}}/stream-input 101"
     assert (fields["close_code"], fields["key"], fields["aborted"]) == (1000, "anyone", False)
     assert (fields["characters"], fields["voice"]) == (len("Hello."), VOICE)
+    assert fields["language"] == "auto; requested=tlh; reason=unknown"
     assert fields["bytes"] > 1000
     assert not any(private in str(fields) for private in ("Hello", "private"))
 

@@ -34,6 +34,9 @@ def test_headers_and_default_format(client: TestClient, path: str) -> None:
     assert response.headers["x-svc-voice"] == HEART
     assert response.headers["character-cost"] == "13"
     assert len(response.headers["request-id"]) == 32
+    item = response.headers["history-item-id"]
+    assert item != client.post(path, json={"text": "Hello, world!"}).headers["history-item-id"]
+    assert client.get(f"/v1/history/{item}").json()["detail"]["status"] == "history_item_not_found"
     stream = av.open(io.BytesIO(response.content)).streams.audio[0]
     assert (stream.codec_context.name, stream.rate) == ("mp3float", 44_100)
 

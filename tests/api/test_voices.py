@@ -81,9 +81,30 @@ def test_unknown_page_tokens(client: TestClient, token: str) -> None:
     assert (response.status_code, response.json()["detail"]["status"]) == (400, "invalid_page_token")
 
 
-def test_paths_that_are_not_voices(client: TestClient) -> None:
-    for name in ("accents", "collections", "pvc", "add"):
-        assert client.get(f"/v1/voices/{name}").status_code == 404
+def test_legacy_names_are_listed_on_request(client: TestClient, phonemizer: Phonemizer) -> None:
+    listed = client.get("/v1/voices?show_legacy=true").json()["voices"]
+    legacy = {voice["name"]: voice["voice_id"] for voice in listed if voice["is_legacy"]}
+    assert set(legacy) == {"Rachel", "Domi", "Bella", "Antoni", "Elli", "Josh", "Arnold", "Adam", "Sam"}
+    assert legacy["Rachel"] == "21m00Tcm4TlvDq8ikWAM"
+    for voice_id in legacy.values():
+        speech = client.post(f"/v1/text-to-speech/{voice_id}", json={"text": "Hello."})
+        assert speech.headers["x-svc-voice"] == client.get(f"/v1/voices/{voice_id}").json()["voice_id"]
+    assert len(client.get("/v1/voices?show_legacy=false").json()["voices"]) == 54
+    with serve_ready(Settings(strict_voices=True), Pipeline(FakeEngine(), phonemizer)) as strict:
+        assert len(strict.get("/v1/voices?show_legacy=true").json()["voices"]) == 54, "their ids are unknown there"
+
+
+def test_voices_are_searched_by_every_id_that_names_one(client: TestClient, phonemizer: Phonemizer) -> None:
+    ids = ["21m00Tcm4TlvDq8ikWAM", "bm_george", "Sarah", "EXAVITQu4vr4xnSDxMaL", "add", HEART, "nobody"]
+    found = client.get("/v2/voices", params={"voice_ids": ids}).json()
+    assert [voice["name"] for voice in found["voices"]] == ["Heart", "George", "Sarah"]
+    for voice_id in ids:
+        if voice_id != "add":
+            (one,) = client.get("/v2/voices", params={"voice_ids": voice_id}).json()["voices"]
+            assert one == client.get(f"/v1/voices/{voice_id}").json()
+    with serve_ready(Settings(strict_voices=True), Pipeline(FakeEngine(), phonemizer)) as strict:
+        found = strict.get("/v2/voices", params={"voice_ids": ids}).json()
+        assert [voice["name"] for voice in found["voices"]] == ["George", "Sarah", "Heart"]
 
 
 def test_the_lists_are_rendered_as_their_schema_says(client: TestClient) -> None:

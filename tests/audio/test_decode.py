@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from svc.audio import decode
-from svc.audio.containers import encode_flac
+from svc.audio.flac import encode_flac
 from svc.engine.protocol import Samples
 from svc.errors import ClipDamaged, NotAudio
 from tests.audio.recordings import KINDS, RATE, encode_recording

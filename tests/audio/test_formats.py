@@ -36,6 +36,12 @@ NAMES = [
     "wav_32000",
     "wav_44100",
     "wav_48000",
+    "aac_24000_64",
+    "aac_44100_128",
+    "flac_16000",
+    "flac_24000",
+    "flac_44100",
+    "flac_48000",
 ]
 
 
@@ -61,7 +67,7 @@ def test_the_default_is_in_the_table() -> None:
     assert formats.find(formats.DEFAULT).codec is Codec.MP3
 
 
-@pytest.mark.parametrize("name", ["", "mp3", "mp3_44100_129", "MP3_44100_128", " mp3_44100_128", "flac_44100"])
+@pytest.mark.parametrize("name", ["", "mp3", "mp3_44100_129", "MP3_44100_128", " mp3_44100_128", "flac_44101"])
 def test_error_for_an_unknown_name_lists_all_valid_names(name: str) -> None:
     with pytest.raises(InvalidOutputFormat) as error:
         formats.find(name)

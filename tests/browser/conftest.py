@@ -29,7 +29,7 @@ const connect = AudioNode.prototype.connect;
 window.audioOutput = { peak: () => 0 };
 AudioNode.prototype.connect = function (target, ...rest) {
   if (target instanceof AudioDestinationNode && this.context instanceof AudioContext) {
-    const analyser = this.context.createAnalyser();
+    const analyser = (this.context.analyser ??= this.context.createAnalyser());  // one for all that is heard
     analyser.fftSize = 8192;
     connect.call(this, analyser);
     window.audioOutput.peak = () => {

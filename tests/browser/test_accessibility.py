@@ -50,6 +50,23 @@ def test_speak_view(open_page: OpenPage, address: str, device: dict[str, Any], c
     check(page)
 
 
+def test_dictionaries_view(open_page: OpenPage, address: str, device: dict[str, Any], check: Check) -> None:
+    page = open_page(f"{address}/#dictionaries", **device)
+    check(page)
+    page.fill("#dictionary-name", "Names")
+    page.fill("#dictionary-rules", "UN = United Nations")
+    page.click("#dictionary-save")
+    page.get_by_role("button", name="Edit Names").click()
+    expect(page.locator("#dictionary-cancel")).to_be_visible()
+    check(page)
+    page.get_by_role("button", name="Remove Names").click()
+    check(page)
+    page.get_by_role("button", name="Keep it").click()
+    page.get_by_role("link", name="Speak").click()
+    expect(page.locator("#dictionary-card")).to_be_visible()
+    check(page)
+
+
 def test_cloning_view(open_page: OpenPage, address: str, device: dict[str, Any], check: Check, recording: Path) -> None:
     page = open_page(f"{address}/#clone", **device)
     page.set_input_files("#file", recording)
@@ -100,12 +117,12 @@ def test_keyboard_reaches_every_control(page: Page) -> None:
     page.keyboard.press("Escape")
     expect(page.locator("#say")).to_have_text("Speak")
     stops = []
-    for _ in range(14):
+    for _ in range(15):
         page.keyboard.press("Tab")
         stops.append(page.evaluate("(({ id, ariaLabel, name }) => id || ariaLabel || name)(document.activeElement)"))
     assert stops == [
         *("seek", "replay", "download"),
-        *("voice-search", "voice-language", "voice-gender", "voice-accent", "voice", "Hear Heart"),
+        *("voice-search", "voice-language", "voice-gender", "voice-accent", "voice", "Hear Heart", "mix-summary"),
         *("sliders-reset", "speed", "stability", "similarity_boost", "style"),
     ]
     page.keyboard.press("End")

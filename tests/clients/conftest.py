@@ -71,7 +71,7 @@ def serving(app: FastAPI, certificate: Certificate | None = None) -> Iterator[st
 
 
 def wait_until_ready(address: str) -> None:
-    while httpx.get(f"{address}/health", verify=False).status_code != 200:
+    while httpx.get(f"{address}/health", verify=False, timeout=120).status_code != 200:
         time.sleep(0.01)
 
 

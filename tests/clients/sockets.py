@@ -27,9 +27,9 @@ def witness(
     calls: Sequence[str] = (),
     certificate: Certificate | None = None,
 ) -> Witnessed:
-    """Runs a driver with a server that nobody else has touched."""
+    """Runs a driver with a server that nobody else has touched, and that lets everybody wait on a slow machine."""
     endings: list[int] = []
-    app = create_app(Settings(api_key=KEY), pipeline)
+    app = create_app(Settings(api_key=KEY, queue_seconds=300), pipeline)
     app.add_middleware(_NotesEndings, endings=endings)
     with serving(app, certificate) as address:
         wait_until_ready(address)

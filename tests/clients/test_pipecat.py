@@ -43,16 +43,16 @@ def _reply(audio: bytes, words: Words) -> Reply:
 
 @pytest.fixture(scope="module")
 def heard(pipeline: Pipeline) -> Witnessed:
-    return witness(pipeline, "pipecat.py", "pipecat", TEXT, STORY, calls=["socket", "http"])
+    return witness(pipeline, "pipecat.py", "pipecat", TEXT, STORY, calls=["socket", "http", "dialogue"])
 
 
-@pytest.mark.parametrize("way", ["socket", "http"])
+@pytest.mark.parametrize("way", ["socket", "http", "dialogue"])
 def test_heard(heard: Witnessed, way: str, transcribe_words: Callable[[Samples], Words]) -> None:
     (reply,) = replies(heard.report, way)
     assert reply.text == TEXT
     reply.check_order()
     reply.check_hearing(transcribe_words)
-    assert heard.endings == [1000]
+    assert heard.endings == [1000, 1000]
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +62,8 @@ def engine() -> SlowEngine:
 
 @pytest.fixture(scope="module")
 def driven(engine: SlowEngine, phonemizer: Phonemizer) -> Witnessed:
-    return witness(Pipeline(engine, phonemizer), "pipecat.py", "pipecat", TEXT, STORY)
+    calls = ["socket", "interrupted", "wrong_key", "wrong_key_over_http"]
+    return witness(Pipeline(engine, phonemizer), "pipecat.py", "pipecat", TEXT, STORY, calls=calls)
 
 
 def test_interruption(driven: Witnessed, engine: SlowEngine) -> None:
@@ -72,6 +73,16 @@ def test_interruption(driven: Witnessed, engine: SlowEngine) -> None:
     assert begun.seconds > 0
     assert (other.text, other.audio) == (TEXT, whole.audio)
     assert engine.chunks < 30, "the rest of the story is not even made"
+
+
+def test_interrupted_dialogue(phonemizer: Phonemizer) -> None:
+    """The server finishes what it was sent, as the protocol has it; the client drops that and speaks the next reply."""
+    calls = ["dialogue", "interrupted_dialogue"]
+    driven = witness(Pipeline(SlowEngine(), phonemizer), "pipecat.py", "pipecat", TEXT, STORY, calls=calls)
+    (whole,) = replies(driven.report, "dialogue")
+    begun, other = replies(driven.report, "interrupted_dialogue")
+    assert STORY.startswith(begun.text)
+    assert (other.text, other.audio) == (TEXT, whole.audio)
 
 
 def test_wrong_key(driven: Witnessed) -> None:

@@ -241,6 +241,7 @@ def test_refused_recordings_leave_nothing_behind(client: TestClient, wav: bytes,
         (encode_recording(spoken, "m4a")[:5000], "clip_damaged"),
         (flac(np.zeros(10 * RATE, np.float32)), "clip_silent"),
         (flac(spoken[: 2 * RATE]), "clip_too_short"),
+        (flac(spoken[: RATE // 2]), "clip_too_short"),
         (flac(music(12)), "no_speech"),
     ):
         response = clone(client, content)

@@ -101,10 +101,19 @@ def test_too_little_speech_is_refused(spoken: Samples) -> None:
         examine([join(spoken[: RATE * 2], silence(20))])
 
 
-@pytest.mark.parametrize("seconds", [0.0, 0.01, 10.0])
-def test_silence_is_refused(seconds: float) -> None:
-    with pytest.raises(ClipSilent):
+@pytest.mark.parametrize("seconds", [0.0, 0.01, 0.1, 0.5, 1.0, 2.9])
+def test_a_short_clip_is_called_short_whatever_is_in_it(spoken: Samples, seconds: float) -> None:
+    for start in (0, 1, 2):
+        begin = start * RATE
+        with pytest.raises(ClipTooShort, match=f"is only {seconds:.1f} seconds long.*at least 3 seconds of speech"):
+            examine([Clip(spoken[begin : begin + int(seconds * RATE)])])
+    with pytest.raises(ClipTooShort, match="long"):
         examine([Clip(silence(seconds))])
+
+
+def test_silence_is_refused() -> None:
+    with pytest.raises(ClipSilent):
+        examine([Clip(silence(10.0))])
 
 
 def test_very_quiet_noise_is_silence() -> None:

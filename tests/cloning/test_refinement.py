@@ -14,7 +14,7 @@ import pytest
 
 from svc import atomic_files
 from svc.audio import decode, equalizer, formats
-from svc.audio.containers import encode_flac
+from svc.audio.flac import encode_flac
 from svc.cloning import refinement
 from svc.cloning.refinement import RefinementQueue, RefinementWorker, is_clearly_better
 from svc.cloning.speaker_encoder import SpeakerEmbedding

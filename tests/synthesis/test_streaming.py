@@ -27,14 +27,17 @@ STORY = (
 )
 
 
+TURN = SynthesisRequest("", VOICE)
+
+
 def _start(output_format: str = "pcm_24000", schedule: Sequence[int] = SCHEDULE) -> StreamingSynthesis:
-    return StreamingSynthesis(PIPELINE, SynthesisRequest("", VOICE), formats.find(output_format), schedule)
+    return StreamingSynthesis(PIPELINE, formats.find(output_format), schedule)
 
 
 def _synthesize(pieces: Sequence[str], output_format: str = "pcm_24000") -> AudioPart:
     synthesis = _start(output_format)
-    parts = [part for piece in pieces for part in synthesis.feed(piece)]
-    return AudioPart.join([*parts, *synthesis.feed("", flush=True), *synthesis.finish()])
+    parts = [part for piece in pieces for part in synthesis.feed(TURN, piece)]
+    return AudioPart.join([*parts, *synthesis.feed(TURN, "", flush=True), *synthesis.finish()])
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 64])
@@ -68,27 +71,27 @@ def test_every_character_is_aligned_once() -> None:
 def test_speech_begins_with_the_first_phrase() -> None:
     synthesis = _start()
     text = "As soon as there is a first phrase, speech begins"
-    assert list(synthesis.feed(text[: text.index(",") + 2])) == []
-    (first, *_) = synthesis.feed("s")
+    assert list(synthesis.feed(TURN, text[: text.index(",") + 2])) == []
+    (first, *_) = synthesis.feed(TURN, "s")
     assert "".join(first.alignment.characters) == text[: text.index(",") + 2][: len(first.alignment.characters)]
 
 
 def test_a_long_sentence_is_spoken_before_it_ends() -> None:
     synthesis = _start()
-    spoken = [list(synthesis.feed(f"word{index} ")) for index in range(60)]
+    spoken = [list(synthesis.feed(TURN, f"word{index} ")) for index in range(60)]
     assert any(spoken[:30])
 
 
 def test_flush_speaks_everything() -> None:
     synthesis = _start()
-    parts = [*synthesis.feed("One two", flush=True), *synthesis.feed(" three four", flush=True)]
+    parts = [*synthesis.feed(TURN, "One two", flush=True), *synthesis.feed(TURN, " three four", flush=True)]
     assert "".join(character for part in parts for character in part.alignment.characters) == "One two three four"
 
 
 @pytest.mark.parametrize("output_format", ["mp3_44100_128", "opus_48000_32", "ulaw_8000", "pcm_16000"])
 def test_every_part_has_audio(output_format: str) -> None:
     synthesis = _start(output_format)
-    parts = [*synthesis.feed(STORY, flush=True), *synthesis.finish()]
+    parts = [*synthesis.feed(TURN, STORY, flush=True), *synthesis.finish()]
     assert all(part.audio for part in parts)
     aligned = "".join(character for part in parts for character in part.alignment.characters)
     assert aligned.rstrip() == STORY[: len(aligned)].rstrip()
@@ -96,7 +99,7 @@ def test_every_part_has_audio(output_format: str) -> None:
 
 def test_times_continue_over_flushes() -> None:
     synthesis = _start()
-    parts = [*synthesis.feed("One two.", flush=True), *synthesis.feed("Three.", flush=True)]
+    parts = [*synthesis.feed(TURN, "One two.", flush=True), *synthesis.feed(TURN, "Three.", flush=True)]
     times = [time for part in parts for time in part.alignment.starts]
     assert times == sorted(times)
     assert parts[-1].alignment.ends[-1] == pytest.approx(sum(len(part.audio) for part in parts) / 2 / 24_000)
@@ -105,4 +108,4 @@ def test_times_continue_over_flushes() -> None:
 @pytest.mark.parametrize("text", ["", " ", "😀", "\n\n"])
 def test_text_without_words_has_no_audio(text: str) -> None:
     synthesis = _start()
-    assert [*synthesis.feed(text, flush=True), *synthesis.finish()] == []
+    assert [*synthesis.feed(TURN, text, flush=True), *synthesis.finish()] == []

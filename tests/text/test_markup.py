@@ -4,7 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from svc.text.markup import LONGEST_BREAK_SECONDS, LONGEST_TAG, Break, Pronunciation, find_holdback, parse
+from svc.text.elements import LONGEST_BREAK_SECONDS
+from svc.text.markup import find_holdback, parse
+from svc.text.parsed_text import Break, Pronunciation
+from svc.text.tags import LONGEST_TAG
 
 PIECES = st.lists(
     st.one_of(
@@ -101,7 +104,7 @@ def test_breaks_with_words_between_are_not_merged() -> None:
 def test_phoneme_tags(attributes: str, ipa: str) -> None:
     parsed = parse(f"a <phoneme {attributes}><b>tomato</b></phoneme> b")
     assert parsed.text == "a tomato b"
-    assert parsed.pronunciations == [Pronunciation(2, 8, ipa)]
+    assert parsed.replacements == [Pronunciation(2, 8, ipa)]
 
 
 @pytest.mark.parametrize(
@@ -118,7 +121,7 @@ def test_phoneme_tags(attributes: str, ipa: str) -> None:
 def test_a_phoneme_tag_needs_a_word_and_phonemes(text: str) -> None:
     parsed = parse(text)
     assert parsed.text == "word"
-    assert parsed.pronunciations == []
+    assert parsed.replacements == []
 
 
 def test_origins_are_positions_in_the_callers_text() -> None:
@@ -138,7 +141,7 @@ def test_any_text_can_be_parsed(text: str) -> None:
     kept = [(character, origin) for character, origin in zip(parsed.text, parsed.origins, strict=False)]
     assert all(text[origin] == character or character.isspace() for character, origin in kept)
     assert all(0 <= each.position <= len(parsed.text) and 0 < each.seconds <= 10 for each in parsed.breaks)
-    assert all(0 <= each.start < each.end <= len(parsed.text) for each in parsed.pronunciations)
+    assert all(0 <= each.start < each.end <= len(parsed.text) for each in parsed.replacements)
 
 
 @pytest.mark.parametrize(

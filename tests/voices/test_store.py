@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from svc import atomic_files
+from svc.auth.keys import ANYONE
 from svc.errors import StorageUnavailable, VoiceLimitReached, VoiceNotFound
 from svc.voices.built_in import load_built_in_voices
 from svc.voices.catalogue import VoiceCatalogue
@@ -141,7 +142,7 @@ def test_the_catalogue_follows_changes_on_disk(
         voices.find(second.voice_id)
     other_process.remove(first.voice_id)
     custom_voices.refresh()
-    assert voices.resolve(first.voice_id) is voices.default
+    assert voices.resolve(first.voice_id, ANYONE) is voices.default
 
 
 def test_of_voices_with_the_same_name_the_built_in_or_oldest_is_found(store: VoiceStore) -> None:

@@ -34,10 +34,13 @@ LISTS = Path(__file__).parent.parent / "head"
 SHORT = Path(__file__).parent / "short.txt"
 SHORT_VOICES = 3
 """Of the English list's ten, in which each short text is spoken; others for the next text."""
+KINDS = ("english", "languages", "clones", "short")
+SHORT_ROW = 60
+"""Least row of the style tables that the timbre of a short text is taken from; its prosody keeps its own."""
 SPEAKERS = ("teacher", "turbo", "student", "taught")
 
 
-def list_items(every: int, clones: int) -> Iterator[dict]:
+def list_items(every: int, clones: int, short_voices: int = SHORT_VOICES) -> Iterator[dict]:
     """The held-out lists, English sentences in cloned voices, and short texts."""
     english = read_list(LISTS / "heldout.tsv", every)
     others = read_list(LISTS / "heldout_languages.tsv", every)
@@ -49,7 +52,7 @@ def list_items(every: int, clones: int) -> Iterator[dict]:
         yield {"kind": "clones", "voice": f"clone {clone}", "clone": clone, "language": "a", "text": text}
     voices = list(dict.fromkeys(voice for _, voice, _, _ in english))
     for i, text in enumerate(SHORT.read_text().splitlines()[::every]):
-        for j in range(SHORT_VOICES):
+        for j in range(short_voices):
             voice = voices[(SHORT_VOICES * i + j) % len(voices)]
             yield {"kind": "short", "voice": voice, "language": voice[0], "text": text}
 
@@ -57,10 +60,15 @@ def list_items(every: int, clones: int) -> Iterator[dict]:
 def find_voice(item: dict, tokens: int, voices: Path, clones: dict) -> tuple[Tensor, Tensor, Tensor, float]:
     """Timbre [1, 11, 128], prosody [1, 128], vocoder embedding [1, 256] and pitch scale."""
     if "clone" not in item:
-        tables = [read_style(voices / f"{name}.bin", tokens) for name in item["voice"].split("+")]
-        style = torch.tensor(np.mean(tables, axis=0))
-        timbre = style[:, None, :STYLE].expand(-1, model.LAYERS, -1).contiguous()
-        return timbre, style[:, STYLE:], torch.zeros(1, model.VOCODER_EMBEDDING), 1.0
+        rows = (max(tokens, SHORT_ROW) if item["kind"] == "short" else tokens, tokens)
+        timbre, prosody = (
+            torch.tensor(
+                np.mean([read_style(voices / f"{name}.bin", row) for name in item["voice"].split("+")], axis=0)
+            )
+            for row in rows
+        )
+        timbre = timbre[:, None, :STYLE].expand(-1, model.LAYERS, -1).contiguous()
+        return timbre, prosody[:, STYLE:], torch.zeros(1, model.VOCODER_EMBEDDING), 1.0
     voice = {name: torch.tensor(clones[name][item["clone"]].astype(np.float32)) for name in PARAMETERS}
     mean = torch.tensor(np.mean([read_style(path, tokens) for path in sorted(voices.glob("*.bin"))], axis=0))[0]
     # English is the first language of the file.
@@ -91,7 +99,9 @@ def run_references(args: argparse.Namespace) -> None:
     clones = dict(np.load(args.clones)) if args.clones else {"pitch_scale": ()}
     symbols, phonemizers = read_vocabulary(), {}
     items = {}
-    for number, item in enumerate(list_items(args.every, len(clones["pitch_scale"]))):
+    for number, item in enumerate(list_items(args.every, len(clones["pitch_scale"]), args.short_voices)):
+        if item["kind"] not in args.kinds:
+            continue
         language = item["language"]
         if language not in phonemizers:
             phonemizers[language] = create_phonemizer(language)
@@ -221,6 +231,8 @@ def main() -> None:
         command.add_argument(f"--{name}", type=Path, required=True)
     command.add_argument("--clones", type=Path, help="of speakers that were not trained with")
     command.add_argument("--every", type=int, default=1, help="only every Nth item of each list")
+    command.add_argument("--kinds", nargs="*", default=KINDS, choices=KINDS)
+    command.add_argument("--short-voices", type=int, default=SHORT_VOICES, help="for each short text")
     command.set_defaults(run=run_references)
     command = commands.add_parser("student")
     command.add_argument("exported", type=Path)

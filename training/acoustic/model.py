@@ -237,10 +237,15 @@ class Prosody(nn.Module):
         return self.curve(self.frame_norm(x)).float().view(x.shape[0], -1, 3)
 
 
-def decode_curves(outputs: Tensor) -> tuple[Tensor, Tensor]:
-    """F0 in Hz (near zero where unvoiced) and energy, both [B, 2 T]."""
+def decode_curves(outputs: Tensor, soft: bool = False) -> tuple[Tensor, Tensor]:
+    """F0 in Hz (near zero where unvoiced) and energy, both [B, 2 T].
+
+    `soft`, for training: F0 is lowered where voicing is in doubt. Speech needs a decision, since half of a pitch is
+    heard as a break in the voice.
+    """
+    voicing = 4 * outputs[..., 1] if soft else 40 * (outputs[..., 1] + 0.25)
     # Voicing and height are predicted apart: their product falls to zero as sharply as the teacher's curve.
-    f0 = 150 * torch.exp(outputs[..., 0].clamp(-2, 2)) * torch.sigmoid(4 * outputs[..., 1])
+    f0 = 150 * torch.exp(outputs[..., 0].clamp(-2, 2)) * torch.sigmoid(voicing)
     return f0, 5 * outputs[..., 2]
 
 

@@ -95,7 +95,10 @@ def synthesize(
             if frames >= hours * FRAMES_PER_HOUR:
                 break
         if built_in or frames >= hours * FRAMES_PER_HOUR:
-            return ProsodyCache(**{name: torch.cat(values) for name, values in parts.items()})
+            cache = ProsodyCache(**{name: torch.cat(values) for name, values in parts.items()})
+            if voices.device.type == "cuda":
+                torch.cuda.empty_cache()
+            return cache
 
 
 def pad_texts(texts: list[np.ndarray], device: torch.device) -> tuple[Tensor, Tensor]:

@@ -13,5 +13,5 @@ class Progress:
         """From 0 to 1 after so many steps."""
         if self.until is None:
             return done / self.steps
-        now = time.time()
-        return (now - self.began) / (max(now, float(self.until.read_text())) - self.began + 1e-6)
+        now, end = time.time(), float(self.until.read_text())
+        return 1.0 if now >= end else (now - self.began) / (end - self.began)

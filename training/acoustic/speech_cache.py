@@ -122,7 +122,11 @@ def synthesize(
         clips += len(rows["frames"])
         for name, value in rows.items():
             parts[name].append(value)
-    return SpeechCache(**{name: torch.cat(values) for name, values in parts.items()})
+    # One after the other: the parts and the whole of all would need twice the memory.
+    cache = SpeechCache(**{name: torch.cat(parts.pop(name)) for name in list(parts)})
+    if voices.device.type == "cuda":
+        torch.cuda.empty_cache()
+    return cache
 
 
 def group_by_length(texts: list[np.ndarray], tokens: int) -> list[list[np.ndarray]]:

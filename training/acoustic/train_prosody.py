@@ -52,7 +52,7 @@ def compute_losses(
     duration = (durations - target).abs() + 2 * (torch.log(durations + 0.5) - torch.log(target + 0.5)).abs()
     frame_mask = batch["frame_mask"].repeat_interleave(2, dim=1).float()
     target_f0 = batch["f0"]
-    f0, energy = model.decode_curves(curves)
+    f0, energy = model.decode_curves(curves, soft=True)
     # Relative where voiced, so that low voices count as much as high ones; against 60 Hz where not.
     relative = (f0 - target_f0) / (target_f0.clamp(min=0) + 60)
     voiced = ((target_f0 > 50) & (frame_mask > 0)).float()

@@ -52,6 +52,8 @@ LEAST_STARTS = 60
 """Crops of a clip that are drawn at least as often as those of one with so many places to begin."""
 SUMMARY_NOISE = 0.15
 """Added to the summary of the curves, in standard deviations: when speaking, it is a prediction."""
+VALIDATED = 96
+"""Crops."""
 VOCODED = slice(20, 84)
 """Which of the decoder's frames, at 80 Hz, the head works on."""
 SCORED = slice(8, 56)
@@ -67,8 +69,10 @@ class Trainer:
         cache: SpeechCache,
         batch: int,
         device: torch.device,
+        train_head: bool = True,
     ) -> None:
-        self.batch, self.device = batch, device
+        """`train_head`: in the regression, too."""
+        self.batch, self.device, self.train_head = batch, device, train_head
         self.set_data(cache)
         self.decoder, self.head, self.discriminators = decoder.to(device), head.to(device), critics.to(device)
         self.modules: dict[str, nn.Module] = {
@@ -146,13 +150,16 @@ class Trainer:
         distance, statistics_distance = self._compute_distances(crop, features, statistics)
         loss = distance + 0.3 * statistics_distance
         self._update("decoder", torch.autograd.grad(loss, list(self.decoder.parameters())))
+        self._add_losses(features=distance, statistics=statistics_distance)
+        if not self.train_head:
+            return
         with autocast(self.device):
             predicted = self._vocode(self.head, crop, crop["features"], statistics.detach().float())
         leaf = predicted.detach().requires_grad_()
         spectral = self.spectral(leaf, self._target_wave(crop))
         gradient = self.balancer({"spectral": torch.autograd.grad(spectral, leaf)[0]})
         self._update("head", torch.autograd.grad(predicted, list(self.head.parameters()), gradient))
-        self._add_losses(features=distance, statistics=statistics_distance, spectral=spectral)
+        self._add_losses(spectral=spectral)
 
     def adversarial_step(self) -> None:
         """Decoder, head and discriminators, from one forward pass of the last."""
@@ -216,7 +223,7 @@ class Trainer:
     @torch.no_grad()
     def validate(self, held_out: SpeechCache) -> str:
         starts, clips = held_out.find_starts(CROP, margin=0)
-        pick = torch.linspace(0, len(starts) - 1, 3 * self.batch, device=self.device).long()
+        pick = torch.linspace(0, len(starts) - 1, VALIDATED, device=self.device).long()
         crop = held_out.crop(starts[pick], clips[pick], CROP, self.decoder.text.context)
         decoder, head = self.averages["decoder"], self.averages["head"]
         features, statistics = self._decode(decoder, crop, noise=0.0)
@@ -239,34 +246,50 @@ class Trainer:
         discriminators.save(self.discriminators, folder / "discriminators.pt")
 
 
-def run(trainer: Trainer, held_out: SpeechCache, renew: Callable[[], SpeechCache], args: argparse.Namespace) -> None:
+def rehearse(trainer: Trainer, args: argparse.Namespace) -> None:
+    """A few steps of both kinds that change nothing: what fails on a GPU should fail before the data are made."""
+    trainer.set_rates(decoder=0.0, head=0.0, discriminators=0.0)
+    for step, batch in ((trainer.regression_step, args.regression_batch), (trainer.adversarial_step, args.batch)):
+        trainer.batch = batch
+        prepare(step, trainer.device, args.capture)()
+    trainer.read_losses(1)
+
+
+def prepare(step: Callable[[], None], device: torch.device, capture: bool) -> Callable[[], None]:
+    # Every shape of a step repeats; those of the teacher's texts do not, and benchmarking them would never end.
+    torch.backends.cudnn.benchmark = True
+    prepared = capture_graph(step, device) if capture else step
+    torch.backends.cudnn.benchmark = not capture
+    return prepared
+
+
+def run(
+    trainer: Trainer, held_out: SpeechCache, renew: Callable[[], SpeechCache] | None, args: argparse.Namespace
+) -> None:
     """The regression for `--regression-steps`; then, with new data, the discriminators for `--adversarial-steps`."""
     log(f"at the start: {trainer.validate(held_out)}")
     steps = 0
-    for step, count in (
-        (trainer.regression_step, args.regression_steps),
-        (trainer.adversarial_step, args.adversarial_steps),
+    for step, count, batch in (
+        (trainer.regression_step, args.regression_steps, args.regression_batch),
+        (trainer.adversarial_step, args.adversarial_steps, args.batch),
     ):
         if count == 0:
             continue
         regression = step == trainer.regression_step
-        if steps:
+        if steps and renew:
             trainer.set_data(renew())
+        trainer.batch = batch
         trainer.set_rates(decoder=1e-6, head=1e-6, discriminators=1e-6)
-        # Every shape of a step repeats; those of the teacher's texts do not, and benchmarking them would never end.
-        torch.backends.cudnn.benchmark = True
-        replay = capture_graph(step, trainer.device)
-        torch.backends.cudnn.benchmark = False
+        replay = prepare(step, trainer.device, args.capture)
         trainer.read_losses(1)
         reported_at, reported = time.monotonic(), steps
         progress = Progress(count, None if regression else args.until)
+        ends = time.monotonic() + args.regression_seconds if regression else math.inf
         done = 0
-        while (share := progress.measure(done)) < 1:
+        while (share := progress.measure(done)) < 1 and time.monotonic() < ends:
             warm_up = min(1.0, (done + 1) / (1000 if regression else 300))
             if regression:
-                # A head that is trained already would only lose what it learned from the discriminators.
-                head_rate = 0.0 if args.resume else args.head_rate
-                trainer.set_rates(decoder=args.regression_rate * warm_up, head=head_rate * warm_up)
+                trainer.set_rates(decoder=args.regression_rate * warm_up, head=args.head_rate * warm_up)
             else:
                 along = args.start + (1 - args.start) * share
                 rate = cosine_rate(along)
@@ -297,14 +320,19 @@ def main() -> None:
         parser.add_argument(f"--{name}", type=Path, required=True)
     parser.add_argument("--resume", type=Path, help="a folder with decoder.pt and head.pt")
     parser.add_argument("--regression-steps", type=int, default=13_000)
+    parser.add_argument("--regression-seconds", type=float, default=math.inf, help="end it then, whatever the steps")
     parser.add_argument("--adversarial-steps", type=int, default=10_000)
     parser.add_argument("--start", type=float, default=0.27, help="where on the rate's cosine discriminators begin")
     parser.add_argument("--until", type=Path, help="a file with a Unix time: end then, whatever the adversarial steps")
     parser.add_argument("--texts", type=int, default=16_000, help="that the teacher speaks, each in another voice")
-    parser.add_argument("--new-texts", type=int, default=24_000, help="that it speaks when discriminators begin")
+    parser.add_argument(
+        "--new-texts", type=int, default=24_000, help="that it speaks when discriminators begin; 0: the same"
+    )
     parser.add_argument("--cache-tokens", type=int, default=4500, help="that the teacher speaks at once")
     parser.add_argument("--cache-seconds", type=float, default=math.inf, help="after which texts are left out")
-    parser.add_argument("--batch", type=int, default=32)
+    parser.add_argument("--batch", type=int, default=32, help="crops")
+    parser.add_argument("--regression-batch", type=int, default=32, help="crops")
+    parser.add_argument("--no-capture", dest="capture", action="store_false", help="steps are no CUDA graphs")
     parser.add_argument("--regression-rate", type=float, default=1e-3)
     parser.add_argument("--decoder-rate", type=float, default=6e-4)
     parser.add_argument("--head-rate", type=float, default=3e-4)
@@ -324,6 +352,7 @@ def main() -> None:
     held_out_texts, texts = corpus.read_texts(args.corpus)
 
     def speak(texts: list[np.ndarray]) -> SpeechCache:
+        torch.backends.cudnn.benchmark = False
         cache = synthesize(teacher, shipped_head, sampler, texts, args.cache_tokens, args.cache_seconds)
         log(f"{cache.hours:.2f} hours in {len(cache.frames)} clips")
         return cache
@@ -332,7 +361,6 @@ def main() -> None:
     held_out = speak([text for text in held_out_texts if len(text) > 25][: args.held_out])
     set_seed(args.seed)
     random.shuffle(texts)
-    cache = speak(texts[: args.texts])
     if args.resume:
         decoder, head = model.load("decoder", args.resume), model.load("head", args.resume)
     else:
@@ -340,12 +368,20 @@ def main() -> None:
         head.start_from(shipped_head)
         decoder.style.mean.copy_(head.style_mean)
         decoder.style.scale.copy_(head.style_scale)
-        decoder.summary.measure(cache.summary.cpu())
-        decoder.energy.measure(cache.energy[::50, :1].cpu())
     critics = Discriminators()
     discriminators.load_weights(critics, args.discriminators)
-    trainer = Trainer(decoder.train(), head.train(), critics, cache, args.batch, device)
-    run(trainer, held_out, lambda: speak(texts[args.texts :][: args.new_texts]), args)
+    # A head that is trained already would only lose what it learned from the discriminators.
+    trainer = Trainer(decoder.train(), head.train(), critics, held_out, args.batch, device, train_head=not args.resume)
+    rehearse(trainer, args)
+    cache = speak(texts[: args.texts])
+    if not args.resume:
+        decoder.summary.measure(cache.summary)
+        decoder.energy.measure(cache.energy[::50, :1])
+        for name in ("summary", "energy"):
+            getattr(trainer.averages["decoder"], name).load_state_dict(getattr(decoder, name).state_dict())
+    trainer.set_data(cache)
+    renew = (lambda: speak(texts[args.texts :][: args.new_texts])) if args.new_texts else None
+    run(trainer, held_out, renew, args)
 
 
 if __name__ == "__main__":

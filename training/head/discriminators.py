@@ -97,7 +97,10 @@ def compute_losses(outputs: list[tuple[Tensor, list[Tensor]]]) -> tuple[Tensor, 
 
 
 def save(discriminators: Discriminators, path: Path) -> None:
-    torch.save({k: v.half() for k, v in discriminators.state_dict().items()}, path)
+    partial = path.with_suffix(".partial")
+    torch.save({k: v.half() for k, v in discriminators.state_dict().items()}, partial)
+    # Renamed when complete: an interrupted training leaves the last whole checkpoint.
+    partial.replace(path)
 
 
 def load_weights(discriminators: Discriminators, path: Path) -> None:

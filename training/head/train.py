@@ -76,7 +76,7 @@ def autocast(device: torch.device) -> torch.autocast:
 
 
 def capture_graph(step: Callable[[], None], device: torch.device) -> Callable[[], None]:
-    """The step as a CUDA graph; without a GPU, the step itself."""
+    """The step as a CUDA graph; the step itself without a GPU, or where the step cannot be captured."""
     if device.type != "cuda":
         return step
     side = torch.cuda.Stream()
@@ -86,8 +86,13 @@ def capture_graph(step: Callable[[], None], device: torch.device) -> Callable[[]
             step()
     torch.cuda.current_stream().wait_stream(side)
     graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        step()
+    try:
+        with torch.cuda.graph(graph):
+            step()
+    except RuntimeError as error:
+        log(f"not captured, so slower: {error}")
+        torch.cuda.synchronize()
+        return step
     return graph.replay
 
 

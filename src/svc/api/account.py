@@ -1,5 +1,7 @@
 """Stubs of accounts and history, so that the start-up code of migrating clients works. Nothing is metered."""
 
+import secrets
+import string
 from typing import Any
 
 from fastapi import APIRouter
@@ -9,6 +11,7 @@ from svc.errors import HistoryItemNotFound
 # Far away, and still a number that every client's clock can hold: 2100-01-01.
 _NEVER = 4_102_444_800
 _UNLIMITED = 2_147_483_647
+_OTHER_METHODS = ["POST", "PUT", "PATCH"]  # what does not exist is 404 by any method, not 405
 
 _SUBSCRIPTION: dict[str, Any] = {
     "tier": "self_hosted",
@@ -50,6 +53,11 @@ _USER: dict[str, Any] = {
 }
 
 
+def new_history_item_id() -> str:
+    """An id for the header `history-item-id`, which clients note. Nothing is kept under it."""
+    return "".join(secrets.choice(string.ascii_letters + string.digits) for _ in range(20))
+
+
 def router() -> APIRouter:
     router = APIRouter(prefix="/v1", tags=["account"])
 
@@ -71,7 +79,9 @@ def router() -> APIRouter:
     @router.get("/history/{item_id}")
     @router.get("/history/{item_id}/audio")
     @router.delete("/history/{item_id}")
+    @router.api_route("/history/{item_id}", methods=_OTHER_METHODS, include_in_schema=False)
     async def history_item(item_id: str) -> None:
+        """Always 404: the ids of the header `history-item-id` name nothing that is kept."""
         raise HistoryItemNotFound(item_id)
 
     return router

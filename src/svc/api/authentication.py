@@ -18,7 +18,13 @@ _PUBLIC = frozenset({"/", "/health", "/readyz", "/docs", "/openapi.json", "/favi
 _PUBLIC_BELOW = ("/previews/", "/docs/", "/page/")
 
 # Paths, with all below them, that a speech-only credential may call, and by which methods (None is any).
-_SPEECH_PATHS = {"/v1/text-to-speech": None, "/v1/voices": {"GET"}}
+_SPEECH_PATHS = {
+    "/v1/text-to-speech": None,
+    "/v1/text-to-dialogue": None,
+    "/v1/voices": {"GET"},
+    "/v1/audio": None,
+    "/openai/v1/audio": None,
+}
 
 _SECURITY_SCHEMES = {
     "bearer": {"type": "http", "scheme": "bearer"},
@@ -26,7 +32,7 @@ _SECURITY_SCHEMES = {
 }
 
 # Fields of a socket's first message that may carry a credential.
-_CREDENTIAL_FIELDS = ("authorization", "xi_api_key", "xi-api-key")
+_CREDENTIAL_FIELDS = ("authorization", "xi_api_key", "xi-api-key", "single_use_token")
 
 
 def add_authentication(app: FastAPI, verifier: Verifier) -> None:

@@ -67,9 +67,9 @@ def router(
     @router.post("/voices", openapi_extra=_describe_body("files", ["name", "files"]))
     async def clone_voice(request: Request) -> VoiceShape:
         """Clones a voice from recordings of a person; 10 to 20 seconds of clean speech work best."""
-        voice = await clone(request)
-        settings = VoiceSettingsShape(**asdict(voice_settings.get(voice.voice_id)))
-        return describe_voice(voices.build_custom(voice), str(request.base_url), settings, refinement_queue)
+        voice, caller = voices.build_custom(await clone(request)), get_principal(request)
+        settings = VoiceSettingsShape(**asdict(voice_settings.get(voice, caller)))
+        return describe_voice(voice, caller, str(request.base_url), settings, refinement_queue)
 
     @router.post("/v1/voices/add", openapi_extra=_describe_body("files", ["name", "files"]))
     async def add_voice(request: Request) -> AddedVoice:
@@ -83,14 +83,14 @@ def router(
         With further recordings, the voice is cloned again from all of its recordings. `refine=true` refines it in the
         background; `refine=false` leaves it as it is.
         """
-        cloner.find_custom(voice_id)
+        cloner.find_own(voice_id, get_principal(request))
         upload = await read_upload(request, Upload.check)
         changes = Changes(upload.name(), upload.description(), upload.labels())
         await cloner.edit(
             voice_id,
             upload.clips,
             changes,
-            get_principal(request).key_id,
+            get_principal(request),
             consent=bool(upload.flag("consent")),
             refine=upload.flag("refine"),
         )
@@ -100,7 +100,7 @@ def router(
     @router.delete("/v1/voices/{voice_id}")
     async def remove_voice(voice_id: str, request: Request) -> Done:
         """Removes a cloned voice permanently. Requests that are using it are not interrupted."""
-        await cloner.remove(voice_id, get_principal(request).key_id)
+        await cloner.remove(voice_id, get_principal(request))
         await asyncio.to_thread(voice_settings.forget, voice_id)
         return Done()
 

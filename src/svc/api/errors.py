@@ -1,11 +1,15 @@
-"""Renders every error in one shape: `{"detail": {"status": …, "message": …, …}}`, or the validation list of a 422."""
+"""Renders every error in one shape: `{"detail": {"status": …, "message": …, …}}`, or the validation list of a 422.
 
+On the paths of the OpenAI API it is `{"error": {"message": …, "type": …, "param": …, "code": …}}`, wherever it arises.
+"""
+
+import json
 import logging
 from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
+from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
@@ -96,7 +100,26 @@ class _ErrorResponse(JSONResponse):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if self.error:
             note_error(scope, self.error)
+        if is_openai_path(scope["path"]):  # only here is the path known, also of what middleware refuses
+            detail = json.loads(bytes(self.body))["detail"]
+            self.body = _render_for_openai(self.status_code, detail["message"], detail["param"], detail["code"])
+            self.headers["content-length"] = str(len(self.body))
         await super().__call__(scope, receive, send)
+
+
+_OPENAI_PATHS = ("/v1/audio/", "/openai/")
+_OPENAI_TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
+_OPENAI_PARAMS = {"text": "input", "voice_id": "voice", "output_format": "response_format"}
+
+
+def is_openai_path(path: str) -> bool:
+    return path.startswith(_OPENAI_PATHS)
+
+
+def _render_for_openai(http_status: int, message: str, param: str | None, code: str | None) -> bytes:
+    kind = _OPENAI_TYPES.get(http_status, "invalid_request_error" if http_status < 500 else "server_error")
+    error = {"message": message, "type": kind, "param": _OPENAI_PARAMS.get(param or "", param), "code": code}
+    return json.dumps({"error": error}).encode()
 
 
 def note_error(scope: Scope, error: SvcError) -> None:
@@ -109,9 +132,14 @@ async def _handle_svc_error(_: Request, error: Exception) -> JSONResponse:
     return render_error(error)
 
 
-async def _handle_validation_error(_: Request, error: Exception) -> JSONResponse:
+async def _handle_validation_error(request: Request, error: Exception) -> Response:
     """What is wrong and where, without the input itself, which may be long or not even text."""
     assert isinstance(error, RequestValidationError)
+    if is_openai_path(request.scope["path"]):
+        first = error.errors()[0]
+        field = ".".join(str(part) for part in first["loc"][1:] if isinstance(part, str))
+        message = f"{field}: {first['msg']}" if field else first["msg"]
+        return Response(_render_for_openai(400, message, field or None, None), 400, media_type="application/json")
     return JSONResponse(
         {"detail": [{"loc": each["loc"], "msg": each["msg"], "type": each["type"]} for each in error.errors()]},
         422,

@@ -5,15 +5,20 @@ from typing import Any
 
 from fastapi import APIRouter, Response
 
+from svc.dictionaries.sync import DictionarySync
 from svc.errors import SvcError
 from svc.lifecycle import Lifecycle
 from svc.synthesis.scheduler import Scheduler
 from svc.tasks import Supervisor, TaskState
-from svc.voices.sync import VoiceSync
+from svc.voices.sync import Lag, VoiceSync
 
 
 def router(
-    scheduler: Scheduler, supervisor: Supervisor, voice_sync: VoiceSync | None, lifecycle: Lifecycle
+    scheduler: Scheduler,
+    supervisor: Supervisor,
+    voice_sync: VoiceSync | None,
+    dictionary_sync: DictionarySync | None,
+    lifecycle: Lifecycle,
 ) -> APIRouter:
     router = APIRouter(tags=["operations"])
 
@@ -37,10 +42,11 @@ def router(
     @router.head("/readyz", include_in_schema=False)
     @router.get("/readyz")
     async def ready(response: Response) -> dict[str, Any]:
-        """The same as `/health`, plus the state of the background tasks and the lag of the custom voice mirror."""
+        """The same as `/health`, plus the state of the background tasks and the lag of the mirror."""
         # Neither makes the service unready: it speaks and clones without them.
         background = {name: describe_task(state) for name, state in supervisor.states().items()}
-        lag = {"voice_mirror": describe_lag(voice_sync)} if voice_sync else {}
+        syncs = {"voice_mirror": voice_sync, "dictionary_mirror": dictionary_sync}
+        lag = {name: describe_lag(sync.lag()) for name, sync in syncs.items() if sync}
         return {**check_engine(response), "background": background, **lag}
 
     return router
@@ -56,8 +62,7 @@ def describe_task(task: TaskState) -> dict[str, Any]:
     }
 
 
-def describe_lag(voice_sync: VoiceSync) -> dict[str, float | None]:
-    lag = voice_sync.lag()
+def describe_lag(lag: Lag) -> dict[str, float | None]:
     return {
         "waiting": lag.waiting,
         "lag_seconds": round(lag.seconds, 1),

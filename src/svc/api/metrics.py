@@ -10,6 +10,8 @@ from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, choose_encode
 from prometheus_client.registry import Collector
 
 from svc.api.realtime.connections import Connections
+from svc.dictionaries.catalogue import Dictionaries
+from svc.dictionaries.sync import DictionarySync
 from svc.errors import ModelLoading, SvcError
 from svc.synthesis.pipeline import Pipeline
 from svc.synthesis.scheduler import Scheduler
@@ -30,6 +32,8 @@ class ServiceState:
         connections: Connections,
         custom_voices: CustomVoices,
         voice_sync: VoiceSync | None,
+        dictionaries: Dictionaries,
+        dictionary_sync: DictionarySync | None,
         task_states: Callable[[], Mapping[str, TaskState]],
     ) -> None:
         self._pipeline = pipeline
@@ -37,6 +41,8 @@ class ServiceState:
         self._connections = connections
         self._custom_voices = custom_voices
         self._voice_sync = voice_sync
+        self._dictionaries = dictionaries
+        self._dictionary_sync = dictionary_sync
         self._task_states = task_states
 
     def register(self, registry: CollectorRegistry) -> None:
@@ -56,17 +62,19 @@ class ServiceState:
     def _read_counts(self) -> Iterator[Metric]:
         yield GaugeMetricFamily("svc_sockets", "Open realtime sockets.", len(self._connections))
         yield GaugeMetricFamily("svc_custom_voices", "Custom voices.", len(self._custom_voices))
+        yield GaugeMetricFamily("svc_dictionaries", "Pronunciation dictionaries.", len(self._dictionaries))
 
     def _read_mirror(self) -> Iterator[Metric]:
-        if self._voice_sync is None:
-            return
-        lag = self._voice_sync.lag()
-        yield GaugeMetricFamily("svc_voice_mirror_waiting", "Changes that the mirror does not have yet.", lag.waiting)
-        yield GaugeMetricFamily("svc_voice_mirror_lag_seconds", "The age of the oldest of them.", lag.seconds)
-        if lag.fetched_ago is not None:
-            yield GaugeMetricFamily(
-                "svc_voice_mirror_fetched_seconds_ago", "Time since the last complete fetch.", lag.fetched_ago
-            )
+        for name, sync in (("voice", self._voice_sync), ("dictionary", self._dictionary_sync)):
+            if sync is None:
+                continue
+            lag, prefix = sync.lag(), f"svc_{name}_mirror"
+            yield GaugeMetricFamily(f"{prefix}_waiting", "Changes that the mirror does not have yet.", lag.waiting)
+            yield GaugeMetricFamily(f"{prefix}_lag_seconds", "The age of the oldest of them.", lag.seconds)
+            if lag.fetched_ago is not None:
+                yield GaugeMetricFamily(
+                    f"{prefix}_fetched_seconds_ago", "Time since the last complete fetch.", lag.fetched_ago
+                )
 
     def _read_tasks(self) -> Iterator[Metric]:
         running = GaugeMetricFamily(

@@ -23,8 +23,10 @@ _EXPOSED_HEADERS = [
     "current-concurrent-requests",
     "maximum-concurrent-requests",
     "history-item-id",
+    "x-svc-language",
     "x-svc-voice",
     "x-svc-model",
+    "x-svc-dictionaries",
 ]
 _LOOPBACK_ORIGIN = r"https?://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?"
 
@@ -128,7 +130,7 @@ class Cors(CORSMiddleware):
             app,
             allow_origins=origins.listed,
             allow_origin_regex=origins.pattern,
-            allow_methods=["GET", "POST", "DELETE"],
+            allow_methods=["GET", "POST", "PATCH", "DELETE"],
             allow_headers=["*"],
             expose_headers=_EXPOSED_HEADERS,
             max_age=600,

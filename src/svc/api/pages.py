@@ -21,6 +21,7 @@ from svc.api.uploads import MAX_NAME_LENGTH
 from svc.audio import formats
 from svc.audio.decode import RATE
 from svc.cloning import reference, speech_detection
+from svc.dictionaries.catalogue import MAX_LOCATORS
 from svc.text.language import Language
 from svc.voices import settings as voice_settings
 from svc.web.docs_site import INDEX, ROOT, DocsSite, GuidePage
@@ -119,6 +120,7 @@ def playground_config() -> dict[str, Any]:
         "default_format": formats.DEFAULT,
         "languages": list(Language),
         "max_name_length": MAX_NAME_LENGTH,
+        "max_dictionary_locators": MAX_LOCATORS,
         "speed_range": [voice_settings.SLOWEST, voice_settings.FASTEST],
         "recording": {
             "sample_rate": RATE,

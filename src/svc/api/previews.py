@@ -16,7 +16,10 @@ from svc.voices.catalogue import Voice, VoiceCatalogue
 _PRIVATE = {"cache-control": "private, max-age=300", "referrer-policy": "no-referrer"}
 
 
-def preview_url(voice: Voice, base_url: str) -> str:
+def preview_url(voice: Voice, base_url: str) -> str | None:
+    """A mix that is not stored has none: whoever has no key could have any number of them made."""
+    if voice.parts and not voice.custom:
+        return None
     if voice.custom is None:
         return f"{base_url}previews/{voice.voice_id}.mp3"
     # The revision is ignored here: a new URL after a change makes browsers fetch the preview again.
@@ -31,6 +34,8 @@ def router(previews: Previews, voices: VoiceCatalogue) -> APIRouter:
     async def preview(voice_id: str, request: Request, token: str = "") -> Response:
         """A short sample of the voice. Samples are made once and kept."""
         voice = voices.find(voice_id)
+        if preview_url(voice, "") is None:
+            raise VoiceNotFound(voice_id, "A mix has a preview once it is kept as a custom voice.")
         if voice.custom and not secrets.compare_digest(token.encode(), voice.custom.preview_token.encode()):
             raise VoiceNotFound(voice_id)
         audio = await run_unless_disconnected(request, previews.get(voice))

@@ -8,6 +8,8 @@ from typing import Any
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from svc.api import language_header
+from svc.api.request_metrics import RouteTemplates
 from svc.auth.keys import Principal
 
 log = logging.getLogger(__name__)
@@ -17,8 +19,9 @@ _QUIET_PATHS = frozenset({"/health", "/readyz", "/metrics"})
 
 
 class RequestLog:
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, templates: RouteTemplates) -> None:
         self._app = app
+        self._templates = templates
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -41,18 +44,21 @@ class RequestLog:
         finally:
             level = logging.DEBUG if path in _QUIET_PATHS else logging.INFO
             method = "WEBSOCKET" if scope["type"] == "websocket" else scope["method"]
-            route, status = describe_route(scope), entry.status
-            fields = entry.describe(scope)
+            route, status = describe_route(scope) or self._templates.find(path), entry.status
+            fields = entry.describe(scope, route)
             log.log(level, "%s %s %s", method, route, status or "-", extra={"fields": fields})
 
 
-def describe_route(scope: Scope) -> str:
-    """The template of the path that was matched, never the path itself: that may name a custom voice."""
+def describe_route(scope: Scope) -> str | None:
+    """The template of the path that was matched, never the path itself: that may name a custom voice.
+
+    None if the request was refused before it got to a route.
+    """
     template = getattr(scope.get("route"), "path", None)
     if isinstance(template, str):
         return template
     mounted: str = scope.get("root_path", "")
-    return f"{mounted}/*" if mounted and "endpoint" in scope else "-"
+    return f"{mounted}/*" if mounted and "endpoint" in scope else None
 
 
 @dataclass(slots=True)
@@ -66,6 +72,7 @@ class _Entry:
     complete: bool = False
     characters: int | None = None
     voice: str | None = None
+    language: str | None = None
 
     def note_received(self, message: Message) -> None:
         if message["type"] == "websocket.disconnect" and self.close_code is None:
@@ -78,6 +85,7 @@ class _Entry:
             headers = Headers(raw=message.get("headers", []))
             self.characters = int(headers["character-cost"]) if "character-cost" in headers else None
             self.voice = headers.get("x-svc-voice")
+            self.language = headers.get(language_header.HEADER)
         elif kind in ("http.response.body", "send"):
             size = len(message.get("body") or message.get("bytes") or message.get("text") or b"")
             if size and self.first_byte_at is None:
@@ -88,7 +96,7 @@ class _Entry:
             self.close_code = message.get("code", 1000)
             self.complete = True
 
-    def describe(self, scope: Scope) -> dict[str, Any]:
+    def describe(self, scope: Scope, route: str) -> dict[str, Any]:
         state = scope.get("state", {})
         principal: Principal | None = state.get("principal")
         first_byte = None if self.first_byte_at is None else round(self.first_byte_at - self.begun, 4)
@@ -97,7 +105,7 @@ class _Entry:
         return {
             "request_id": state.get("request_id"),
             "method": "WEBSOCKET" if self.is_socket else scope["method"],
-            "route": describe_route(scope),
+            "route": route,
             "status": self.status,
             "close_code": self.close_code,
             "key": principal.key_id if principal else None,
@@ -106,9 +114,13 @@ class _Entry:
             "first_byte_seconds": first_byte,
             "characters": state.get("characters", self.characters),
             "voice": _describe_voice(state.get("voice", self.voice)),
+            "language": self.language,
             "aborted": aborted,
         }
 
 
-def _describe_voice(voice_id: str | None) -> str | None:
-    return "custom" if voice_id and voice_id.startswith("custom-") else voice_id
+def _describe_voice(voice_ids: str | None) -> str | None:
+    """Of a dialogue several, separated by commas."""
+    if voice_ids is None:
+        return None
+    return ", ".join(dict.fromkeys("custom" if "custom-" in each else each for each in voice_ids.split(", ")))

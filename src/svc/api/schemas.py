@@ -1,10 +1,12 @@
 """Bodies of requests. Tolerant: unknown fields are ignored, null counts as absent, sliders are clamped."""
 
 import math
+from dataclasses import replace
 from typing import Annotated
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
+from svc.dictionaries.catalogue import Locator
 from svc.text.language import Language
 from svc.voices.settings import VoiceSettings
 
@@ -38,6 +40,21 @@ def _keep_printable(value: object) -> str | None:
     return value[:100] if isinstance(value, str) and value.isascii() and value.isprintable() else None
 
 
+def _clean_locators(value: object) -> list[dict[str, str | None]]:
+    """Clients send objects, or ids alone. What is neither is left out: an unknown dictionary is no error either."""
+    locators = []
+    for each in value if isinstance(value, list) else ():
+        fields = each if isinstance(each, dict) else {"pronunciation_dictionary_id": each}
+        dictionary_id, version_id = fields.get("pronunciation_dictionary_id"), fields.get("version_id")
+        if isinstance(dictionary_id, str):
+            version = version_id if isinstance(version_id, str) else None
+            locators.append({"pronunciation_dictionary_id": dictionary_id, "version_id": version})
+    return locators
+
+
+Locators = Annotated[list[Locator], BeforeValidator(_clean_locators)]
+"""Pronunciation dictionaries that a request wants to be applied, in order."""
+
 ModelName = Annotated[str | None, BeforeValidator(_keep_printable)]
 
 
@@ -57,17 +74,13 @@ class VoiceSettingsBody(BaseModel):
     def apply_to(self, base: VoiceSettings) -> VoiceSettings:
         """The fields given here, and those of `base` for the rest."""
         given = {name: value for name, value in self if value is not None}
-        return VoiceSettings(**{**{name: getattr(base, name) for name in base.__slots__}, **given})
+        return replace(base, **given).clamp_sliders()
 
 
-class SpeechBody(BaseModel):
-    """A text to speak. Fields that are not listed here are accepted and ignored."""
+class SynthesisBody(BaseModel):
+    """What all bodies with texts to speak share. Fields that are not listed are accepted and ignored."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"text": "Hello from your own machine."}]})
-
-    text: Text = Field(description='The text to speak. May contain <break time="1s"/> and <phoneme> tags.')
     model_id: ModelName = Field(None, description="Accepted and echoed in `x-svc-model`; it selects nothing.")
-    voice_settings: VoiceSettingsBody | None = None
     language_code: Text | None = Field(None, description="The language to read in, such as `en` or `pt-BR`.")
     language: Text | None = Field(None, description="The same as `language_code`.")
     seed: int | float | None = Field(
@@ -76,21 +89,37 @@ class SpeechBody(BaseModel):
     previous_text: Text | None = Field(
         None, description="The text before this one; affects the intonation at the start."
     )
-    next_text: Text | None = Field(None, description="The text after this one; affects the intonation at the end.")
+    pronunciation_dictionary_locators: Locators = Field(
+        [], description="At most three pronunciation dictionaries, applied in order. Unknown ones are ignored."
+    )
 
-    @field_validator("text")
-    @classmethod
-    def _not_blank(cls, text: str) -> str:
-        if not text.strip():
-            raise ValueError("text must not be blank")
-        return text
+    @property
+    def named_language(self) -> str | None:
+        return self.language_code or self.language
 
     def parse_language(self, base: Language) -> Language | None:
         """The language that the caller named, if it is one that the engine speaks."""
-        code = self.language_code or self.language
-        return Language.parse(code, base) if code else None
+        return Language.parse(self.named_language, base) if self.named_language else None
 
     def parse_seed(self) -> int | None:
         if self.seed is None or (isinstance(self.seed, float) and not math.isfinite(self.seed)):
             return None
         return int(self.seed) % 2**32
+
+
+def require_words(text: str) -> str:
+    if not text.strip():
+        raise ValueError("text must not be blank")
+    return text
+
+
+class SpeechBody(SynthesisBody):
+    """A text to speak. Fields that are not listed here are accepted and ignored."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"text": "Hello from your own machine."}]})
+
+    text: Annotated[Text, AfterValidator(require_words)] = Field(
+        description='The text to speak. May contain <break time="1s"/> and <phoneme> tags.'
+    )
+    voice_settings: VoiceSettingsBody | None = None
+    next_text: Text | None = Field(None, description="The text after this one; affects the intonation at the end.")

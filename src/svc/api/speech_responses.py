@@ -2,14 +2,14 @@
 
 import base64
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from svc.synthesis.alignment import Alignment
-from svc.synthesis.request import AudioPart, Clip
+from svc.synthesis.request import AudioPart, Clip, VoiceSegment
 
 # Some clients drop a line of 128 KiB or more; the rest is for the timestamps that go with the audio.
 _MAX_LINE_AUDIO_BYTES = 60_000
@@ -37,13 +37,25 @@ class AudioStream(StreamingResponse):
 
 
 class TimestampStream(AudioStream):
-    """Lines of JSON, each with audio in Base64 and the times of its characters."""
+    """Lines of JSON, each with audio in Base64 and the times of its characters; of a dialogue also its turns."""
+
+    def __init__(
+        self,
+        parts: AsyncGenerator[AudioPart],
+        media_type: str,
+        headers: Mapping[str, str],
+        voice_ids: Sequence[str] | None = None,
+    ) -> None:
+        """`voice_ids` are those of the turns of a dialogue."""
+        super().__init__(parts, media_type, headers)
+        self._voice_ids = voice_ids
 
     async def _write(self, parts: AsyncGenerator[AudioPart]) -> AsyncIterator[bytes]:
         async for part in parts:
             for piece in part.split(_MAX_LINE_AUDIO_BYTES):
                 if piece.audio or piece.alignment.characters:
-                    yield b"".join(_write_clip(Clip([piece.audio], piece.alignment, piece.normalized))) + b"\n"
+                    clip = Clip([piece.audio], piece.alignment, piece.normalized, list(piece.segments))
+                    yield b"".join(_write_clip(clip, self._voice_ids)) + b"\n"
 
 
 class AudioClip(StreamingResponse):
@@ -55,10 +67,11 @@ class AudioClip(StreamingResponse):
 
 
 class TimestampedClip(StreamingResponse):
-    """JSON with a whole clip in Base64 and the times of all characters."""
+    """JSON with a whole clip in Base64 and the times of all characters; of a dialogue also its turns."""
 
-    def __init__(self, clip: Clip, headers: Mapping[str, str]) -> None:
-        super().__init__(_iterate(_write_clip(clip)), media_type="application/json", headers=headers)
+    def __init__(self, clip: Clip, headers: Mapping[str, str], voice_ids: Sequence[str] | None = None) -> None:
+        """`voice_ids` are those of the turns of a dialogue."""
+        super().__init__(_iterate(_write_clip(clip, voice_ids)), media_type="application/json", headers=headers)
 
 
 async def _iterate(pieces: Iterable[bytes]) -> AsyncIterator[bytes]:
@@ -67,7 +80,7 @@ async def _iterate(pieces: Iterable[bytes]) -> AsyncIterator[bytes]:
         yield piece
 
 
-def _write_clip(clip: Clip) -> Iterator[bytes]:
+def _write_clip(clip: Clip, voice_ids: Sequence[str] | None) -> Iterator[bytes]:
     """JSON in ASCII, because some clients split lines at further Unicode characters."""
     yield b'{"audio_base64":"'
     yield from _encode_base64(clip.pieces)
@@ -75,7 +88,22 @@ def _write_clip(clip: Clip) -> Iterator[bytes]:
     yield from _write_alignment(clip.alignment)
     yield b',"normalized_alignment":'
     yield from _write_alignment(clip.normalized)
+    if voice_ids is not None:
+        yield b',"voice_segments":['
+        yield from _write_items([_segment_to_json(segment, voice_ids) for segment in clip.segments])
+        yield b"]"
     yield b"}"
+
+
+def _segment_to_json(segment: VoiceSegment, voice_ids: Sequence[str]) -> dict[str, Any]:
+    return {
+        "voice_id": voice_ids[segment.turn],
+        "start_time_seconds": round(segment.start_seconds, 3),
+        "end_time_seconds": round(segment.end_seconds, 3),
+        "character_start_index": segment.start,
+        "character_end_index": segment.end,
+        "dialogue_input_index": segment.turn,
+    }
 
 
 def _encode_base64(pieces: Iterable[bytes]) -> Iterator[bytes]:

@@ -7,6 +7,7 @@ from pydantic import BaseModel
 
 from svc.api.models import MODEL_ID
 from svc.api.previews import preview_url
+from svc.auth.keys import Principal
 from svc.cloning.refinement import RefinementQueue
 from svc.voices.catalogue import Voice
 from svc.voices.custom_voice import CustomVoice, ReferenceMeasurements
@@ -27,7 +28,7 @@ class VerifiedLanguage(BaseModel):
     model_id: str
     accent: str
     locale: str
-    preview_url: str
+    preview_url: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +71,7 @@ class VoiceShape(BaseModel):
     category: str
     description: str
     labels: dict[str, str]
-    preview_url: str
+    preview_url: str | None
     settings: VoiceSettingsShape | None = None
     samples: list[Any] = []
     available_for_tiers: list[str] = []
@@ -102,7 +103,11 @@ class Done(BaseModel):
 
 
 def describe_voice(
-    voice: Voice, base_url: str, settings: VoiceSettingsShape | None, refinement_queue: RefinementQueue
+    voice: Voice,
+    caller: Principal,
+    base_url: str,
+    settings: VoiceSettingsShape | None,
+    refinement_queue: RefinementQueue,
 ) -> VoiceShape:
     language = voice.language.value.split("-")[0]
     url = preview_url(voice, base_url)
@@ -127,9 +132,21 @@ def describe_voice(
             category="cloned",
             description=voice.custom.description,
             labels={"language": language, **voice.custom.labels},
-            is_owner=True,
+            is_owner=voice.custom.may_be_changed_by(caller),
             created_at_unix=voice.custom.created_at,
-            cloning=CloningShape.describe(voice.custom, refinement_queue.progress(voice.custom)),
+            is_mixed=bool(voice.parts),
+            cloning=None
+            if voice.parts
+            else CloningShape.describe(voice.custom, refinement_queue.progress(voice.custom)),
+        )
+    if voice.parts:
+        labels = {"accent": voice.accent, "gender": voice.gender, "language": language}
+        return VoiceShape(
+            **common,
+            category="generated",
+            description=f"A mix: {voice.name}.",
+            labels={name: value for name, value in labels.items() if value},
+            is_mixed=True,
         )
     return VoiceShape(
         **common,

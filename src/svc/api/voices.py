@@ -9,11 +9,13 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import BaseModel
 
+from svc.api.authentication import get_principal
 from svc.api.middleware import require_json
 from svc.api.schemas import VoiceSettingsBody
 from svc.api.voice_schemas import Done, VoiceList, VoicePage, VoiceSettingsShape, VoiceShape, describe_voice
+from svc.auth.keys import Principal
 from svc.cloning.refinement import RefinementQueue
-from svc.errors import InvalidPageToken, VoiceNotFound
+from svc.errors import InvalidPageToken, MixedVoice, PathNotFound, VoiceNotFound
 from svc.voices.catalogue import Voice, VoiceCatalogue
 from svc.voices.settings import VoiceSettings, VoiceSettingsStore
 
@@ -30,9 +32,9 @@ _CATEGORIES = {
 }
 
 
-# Paths of the commercial API that are not offered here. They are not ids of voices, so the default voice does not
+# Paths that other methods have, or that others are below. They are not ids of voices, so the default voice does not
 # answer for them.
-_NOT_VOICES = frozenset({"accents", "add", "collections", "pvc"})
+_NOT_VOICES = frozenset({"add", "mix", "settings"})
 
 
 class VoiceQuery(BaseModel):
@@ -63,7 +65,6 @@ class VoiceQuery(BaseModel):
             and (not self.accent or self.accent == voice.labels.get("accent"))
             and (not self.language or voice.labels.get("language") in self.language)
             and (not self.use_cases or voice.labels.get("use_case") in self.use_cases)
-            and (not self.voice_ids or voice.voice_id in self.voice_ids)
         )
 
     def sort_voices(self, voices: list[VoiceShape]) -> list[VoiceShape]:
@@ -91,20 +92,44 @@ def router(voices: VoiceCatalogue, settings: VoiceSettingsStore, refinement_queu
     router = APIRouter(tags=["voices"])
 
     def describe(voice: Voice, request: Request, with_settings: bool = True) -> VoiceShape:
-        own = VoiceSettingsShape(**asdict(settings.get(voice.voice_id)))
-        return describe_voice(voice, str(request.base_url), own if with_settings else None, refinement_queue)
+        caller = get_principal(request)
+        own = VoiceSettingsShape(**asdict(settings.get(voice, caller)))
+        return describe_voice(voice, caller, str(request.base_url), own if with_settings else None, refinement_queue)
+
+    def describe_legacy(name: str, voice_id: str, request: Request) -> VoiceShape:
+        shape = describe(voices.find(voice_id), request)
+        return shape.model_copy(update={"voice_id": voice_id, "name": name, "is_legacy": True})
+
+    def resolve(voice_id: str, caller: Principal) -> Voice:
+        if voice_id in _NOT_VOICES:
+            raise PathNotFound
+        return voices.resolve(voice_id, caller)
+
+    def resolve_all(voice_ids: list[str], caller: Principal) -> list[Voice]:
+        """The voices that `GET /v1/voices/{voice_id}` finds for these ids."""
+        found = {}
+        for voice_id in voice_ids:
+            with suppress(VoiceNotFound, PathNotFound):
+                voice = resolve(voice_id, caller)
+                found[voice.voice_id] = voice
+        return list(found.values())
 
     # A thousand voices take half a second: these two run, and are rendered, in threads.
 
     @router.get("/v1/voices", response_model=VoiceList)
-    def list_voices(request: Request) -> Response:
-        """Every voice."""
-        return _render(VoiceList(voices=[describe(voice, request) for voice in voices]))
+    def list_voices(request: Request, show_legacy: bool = False) -> Response:
+        """Every voice that the key may use; `show_legacy` adds the names that older clients ask for."""
+        shapes = [describe(voice, request) for voice in voices.list_for(get_principal(request))]
+        if show_legacy:
+            shapes += [describe_legacy(name, voice_id, request) for name, voice_id in voices.legacy_names.items()]
+        return _render(VoiceList(voices=shapes))
 
     @router.get("/v2/voices", response_model=VoicePage)
     def search_voices(request: Request, query: Annotated[VoiceQuery, Query()]) -> Response:
-        """Voices, with filters, sorting and paging."""
-        found = [shape for voice in voices if query.matches(shape := describe(voice, request))]
+        """Voices that the key may use, with filters, sorting and paging."""
+        caller = get_principal(request)
+        known = resolve_all(query.voice_ids, caller) if query.voice_ids else voices.list_for(caller)
+        found = [shape for voice in known if query.matches(shape := describe(voice, request))]
         return _render(query.cut_page(query.sort_voices(found)))
 
     @router.get("/v1/voices/settings/default")
@@ -115,20 +140,25 @@ def router(voices: VoiceCatalogue, settings: VoiceSettingsStore, refinement_queu
     @router.get("/v1/voices/{voice_id}")
     async def get_voice(voice_id: str, request: Request, with_settings: bool = True) -> VoiceShape:
         """One voice. For an unknown id it is the default voice, as for speech."""
-        if voice_id in _NOT_VOICES:
-            raise VoiceNotFound(voice_id)
-        return describe(voices.resolve(voice_id), request, with_settings)
+        return describe(resolve(voice_id, get_principal(request)), request, with_settings)
 
     @router.get("/v1/voices/{voice_id}/settings")
-    async def voice_settings(voice_id: str) -> VoiceSettingsShape:
+    async def voice_settings(voice_id: str, request: Request) -> VoiceSettingsShape:
         """The settings of one voice, used for requests that send none."""
-        return VoiceSettingsShape(**asdict(settings.get(voices.resolve(voice_id).voice_id)))
+        caller = get_principal(request)
+        return VoiceSettingsShape(**asdict(settings.get(resolve(voice_id, caller), caller)))
 
     @router.post("/v1/voices/{voice_id}/settings/edit", dependencies=[Depends(require_json)])
-    async def edit_voice_settings(voice_id: str, body: VoiceSettingsBody) -> Done:
-        """Changes the settings of one voice. Missing fields stay as they are."""
-        voice = voices.find(voice_id)
-        await asyncio.to_thread(settings.edit, voice.voice_id, lambda known: body.apply_to(known).clamp())
+    async def edit_voice_settings(voice_id: str, body: VoiceSettingsBody, request: Request) -> Done:
+        """Changes the settings of one voice for this key. Missing fields stay as they are.
+
+        What the owner of a custom voice changes holds for every key that has not changed it for itself.
+        """
+        caller = get_principal(request)
+        voice = voices.find(voice_id, caller)
+        if voice.parts and not voice.custom:
+            raise MixedVoice(voice_id)
+        await asyncio.to_thread(settings.edit, voice, caller, body.apply_to)
         return Done()
 
     return router

@@ -1,6 +1,5 @@
-"""Compressed formats, encoded with libav: G.711, MP3, Opus in Ogg, and FLAC."""
+"""Compressed formats, encoded with libav: G.711, MP3 and Opus in Ogg."""
 
-import io
 import secrets
 import struct
 import zlib
@@ -11,8 +10,7 @@ import av
 import numpy as np
 
 from svc.audio.formats import Codec, OutputFormat
-from svc.audio.pcm import Int16, Writer, to_int16
-from svc.engine.protocol import Samples
+from svc.audio.pcm import FULL_SCALE, Int16, Writer
 
 
 class LibavEncoder:
@@ -25,8 +23,10 @@ class LibavEncoder:
         if output_format.bit_rate is not None:
             context.bit_rate = output_format.bit_rate
         context.layout = "mono"
-        # Planar ("s16p") or interleaved ("s16"): the same for one channel, but each codec accepts only one of them.
-        context.format = next(each for each in context.codec.audio_formats or () if "s16" in each.name)
+        # Planar ("s16p") or interleaved ("s16"): the same for one channel, but each codec accepts only one of them. AAC
+        # takes floats alone ("fltp").
+        accepted = list(context.codec.audio_formats or ())
+        context.format = next((each for each in accepted if "s16" in each.name), accepted[0])
         context.options = dict(options or {})
         context.open()
         self._context = context
@@ -46,7 +46,9 @@ class LibavEncoder:
         """The packets that these samples complete."""
         if not len(samples):
             return []
-        frame = av.AudioFrame.from_ndarray(samples.reshape(1, -1), format=self._context.format.name, layout="mono")
+        sample_format = self._context.format.name
+        values = samples if "s16" in sample_format else samples / np.float32(FULL_SCALE)
+        frame = av.AudioFrame.from_ndarray(values.reshape(1, -1), format=sample_format, layout="mono")
         frame.sample_rate = self._context.sample_rate
         frame.time_base = Fraction(1, self._context.sample_rate)
         frame.pts = self._samples
@@ -212,15 +214,3 @@ def crc32(data: bytes | bytearray) -> int:
     """Ogg's checksum: zlib's polynomial with the bits in reverse order and without inversions."""
     reversed_crc = zlib.crc32(data.translate(REVERSED_BITS), 0xFFFFFFFF) ^ 0xFFFFFFFF
     return int.from_bytes(reversed_crc.to_bytes(4, "little").translate(REVERSED_BITS), "big")
-
-
-def encode_flac(samples: Samples, sample_rate: int) -> bytes:
-    """Mono samples as a FLAC file of 16 bits."""
-    out = io.BytesIO()
-    with av.open(out, "w", format="flac") as file:
-        stream = file.add_stream("flac", rate=sample_rate, layout="mono")
-        frame = av.AudioFrame.from_ndarray(to_int16(samples).reshape(1, -1), format="s16", layout="mono")
-        frame.sample_rate = sample_rate
-        for packet in (*stream.encode(frame), *stream.encode(None)):
-            file.mux(packet)
-    return out.getvalue()

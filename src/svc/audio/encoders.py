@@ -5,7 +5,9 @@ from typing import Self
 
 import numpy as np
 
+from svc.audio.aac import AdtsWriter
 from svc.audio.containers import G711Writer, Mp3Writer, OggOpusWriter
+from svc.audio.flac import FlacWriter
 from svc.audio.formats import Codec, OutputFormat
 from svc.audio.pcm import PcmWriter, WavWriter, Writer, to_int16
 from svc.audio.resample import Resampler
@@ -18,14 +20,16 @@ WRITERS: dict[Codec, Callable[[OutputFormat], Writer]] = {
     Codec.ALAW: G711Writer,
     Codec.OPUS: OggOpusWriter,
     Codec.WAV: WavWriter,
+    Codec.AAC: AdtsWriter,
+    Codec.FLAC: FlacWriter,
 }
 
 
 class Encoder:
     """Resamples, rounds to int16 once, and writes: `encode` each chunk, then `flush`.
 
-    The concatenated bytes are a playable stream. For a whole clip, `seal` puts the exact length into WAV and MP3
-    headers.
+    The concatenated bytes are a playable stream. For a whole clip, `seal` puts the exact length into the headers of
+    WAV, MP3 and FLAC.
     """
 
     def __init__(self, resampler: Resampler, writer: Writer) -> None:

@@ -17,6 +17,8 @@ class Codec(StrEnum):
     ALAW = "alaw"
     OPUS = "opus"
     WAV = "wav"
+    AAC = "aac"
+    FLAC = "flac"
 
 
 CONTENT_TYPES = {
@@ -26,12 +28,14 @@ CONTENT_TYPES = {
     Codec.ALAW: "audio/x-alaw-basic",
     Codec.OPUS: "audio/ogg",
     Codec.WAV: "audio/wav",
+    Codec.AAC: "audio/aac",
+    Codec.FLAC: "audio/flac",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class OutputFormat:
-    """A value of `output_format`. Always mono; `bit_rate` is in bit/s, None without compression."""
+    """A value of `output_format`. Always mono; `bit_rate` is in bit/s, None without lossy compression."""
 
     name: str
     codec: Codec
@@ -42,6 +46,15 @@ class OutputFormat:
     def content_type(self) -> str:
         """The media type; clients check that it begins with `audio/`."""
         return CONTENT_TYPES[self.codec]
+
+    @property
+    def constant_bit_rate(self) -> int | None:
+        """The bits of each second of audio, if they are always as many: then the bytes so far tell the time."""
+        if self.codec in (Codec.PCM, Codec.WAV):
+            return 16 * self.sample_rate
+        if self.codec in (Codec.ULAW, Codec.ALAW):
+            return 8 * self.sample_rate
+        return self.bit_rate if self.codec is Codec.MP3 else None
 
 
 OUTPUT_FORMATS: dict[str, OutputFormat] = {
@@ -76,6 +89,12 @@ OUTPUT_FORMATS: dict[str, OutputFormat] = {
         OutputFormat("wav_32000", Codec.WAV, 32_000),
         OutputFormat("wav_44100", Codec.WAV, 44_100),
         OutputFormat("wav_48000", Codec.WAV, 48_000),
+        OutputFormat("aac_24000_64", Codec.AAC, 24_000, 64_000),
+        OutputFormat("aac_44100_128", Codec.AAC, 44_100, 128_000),
+        OutputFormat("flac_16000", Codec.FLAC, 16_000),
+        OutputFormat("flac_24000", Codec.FLAC, 24_000),
+        OutputFormat("flac_44100", Codec.FLAC, 44_100),
+        OutputFormat("flac_48000", Codec.FLAC, 48_000),
     )
 }
 

@@ -50,9 +50,24 @@ class Principal:
         """Whether it has one of these scopes, or the full one."""
         return Scope.FULL in self.scopes or not self.scopes.isdisjoint(scopes)
 
+    @property
+    def is_operator(self) -> bool:
+        """Whether it is whoever runs the server, to whom no rule about owners applies."""
+        return is_operator(self.key_id)
 
-ANYONE = Principal("anyone", frozenset({Scope.FULL}))
+
+_ANYONE_ID, _STATIC_ID = "anyone", "static-"
+
+COMMAND_LINE_ID = "command-line"
+"""The key id of what `svc` does on the command line."""
+
+ANYONE = Principal(_ANYONE_ID, frozenset({Scope.FULL}))
 """Every caller of a service without keys."""
+
+
+def is_operator(key_id: str) -> bool:
+    """Whether a key id is not one of the keys table: a key of the settings, the command line, or an open server."""
+    return key_id in (_ANYONE_ID, COMMAND_LINE_ID) or key_id.startswith(_STATIC_ID)
 
 
 class Kind(StrEnum):
@@ -124,5 +139,5 @@ class StaticKeys:
         found = None
         for number, each in enumerate(self._digests, 1):
             if compare_digest(each, digest):
-                found = Principal(f"static-{number}", frozenset({Scope.FULL}))
+                found = Principal(f"{_STATIC_ID}{number}", frozenset({Scope.FULL}))
         return found

@@ -21,7 +21,7 @@ _LIMITS = tuple(field.name for field in fields(KeyLimits))
 
 
 class KeysTable:
-    """Every method is one statement that commits by itself; it raises `KeysUnavailable` if the database fails."""
+    """Every statement commits by itself; every method raises `KeysUnavailable` if the database fails."""
 
     def __init__(self, url: str) -> None:
         self._engine = create_engine(url)
@@ -104,6 +104,15 @@ class KeysTable:
         statement = update(KEYS).where(KEYS.c.id == key_id, KEYS.c.revoked_at.is_(None)).values(revoked_at=int(now))
         async with self._connection() as connection:
             await connection.execute(statement)
+
+    async def rotate(self, key_id: str) -> str:
+        """Replaces a key by a new one with the same id, and revokes the tokens minted with the old one."""
+        credential = generate_credential(Kind.KEY)
+        values = {"hash": hash_credential(credential), "prefix": visible_prefix(credential)}
+        async with self._connection() as connection:
+            await connection.execute(update(KEYS).where(KEYS.c.id == key_id).values(values))
+            await connection.execute(delete(KEYS).where(KEYS.c.minted_by == key_id))
+        return credential
 
     async def change_limits(self, key_id: str, limits: Mapping[str, int | None]) -> None:
         """Sets some of the limits of a key, by the names of the fields of `KeyLimits`."""

@@ -1,4 +1,4 @@
-"""`svc keys`: creates, lists, changes and revokes the keys of the keys table."""
+"""`svc keys`: creates, lists, changes, rotates and revokes the keys of the keys table."""
 
 import asyncio
 import json
@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # SQLAlchemy is slow to import, and only needed with a table
 
 T = TypeVar("T")
 
-app = typer.Typer(no_args_is_help=True, help="Create, list, change and revoke the keys of SVC_API_KEYS_TABLE.")
+app = typer.Typer(no_args_is_help=True, help="Create, list, change, rotate and revoke the keys of SVC_API_KEYS_TABLE.")
 
 _UNIT_SECONDS = {"m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
 _LONGEST_NAME = 100
@@ -131,6 +131,25 @@ def change(
 
 
 @app.command()
+def rotate(which: Key) -> None:
+    """Replace a key by a new one with the same id, which keeps its limits and its voices. The old one is revoked."""
+
+    async def find_and_rotate(table: "KeysTable") -> tuple[str, StoredKey]:
+        key = await _find_key(table, which)
+        if key.revoked_at is not None:
+            raise typer.BadParameter("This key is revoked. Create another one.")
+        return await table.rotate(key.id), key
+
+    credential, key = _with_table(find_and_rotate)
+    Console(stderr=True).print(
+        f"Key [bold]{key.id}[/] for {escape(key.name)} is replaced, {_describe_expiry(key)}. Save it now: it is not "
+        "shown again.",
+        highlight=False,
+    )
+    typer.echo(credential)
+
+
+@app.command()
 def revoke(which: Key) -> None:
     """Revoke a key and the tokens made with it."""
 
@@ -202,7 +221,12 @@ def _describe_expiry(key: StoredKey) -> str:
 
 
 def _format_day(at: int | None) -> str:
-    return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d}" if at else "–"
+    if not at:
+        return "–"
+    try:
+        return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d}"
+    except (ValueError, OverflowError, OSError):  # what is in the table may be of another program
+        return "in no calendar"
 
 
 def _to_json(key: StoredKey, now: float) -> dict[str, object]:

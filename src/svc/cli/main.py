@@ -9,13 +9,14 @@ from rich.console import Console
 from rich.markup import escape
 
 from svc import __version__
-from svc.cli import bench, keys, say, serve, voices, watermark
+from svc.cli import bench, dictionaries, keys, say, serve, voices, watermark
 from svc.errors import StorageUnavailable, SvcError
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 app.command()(say.say)
 app.command()(serve.serve)
 app.command()(bench.bench)
+app.add_typer(dictionaries.app, name="dictionaries")
 app.add_typer(keys.app, name="keys")
 app.add_typer(voices.app, name="voices")
 app.add_typer(watermark.app, name="watermark")

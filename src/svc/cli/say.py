@@ -75,7 +75,9 @@ def say(
         seed=seed,
     )
     audio_format = _choose_format(output_format, output)
-    audio = _render(create_pipeline(settings), request, audio_format)
+    pipeline = create_pipeline(settings)
+    pipeline.find_voice = voices.find_common
+    audio = _render(pipeline, request, audio_format)
     if output is None:
         _play(audio)
     elif str(output) == "-":

@@ -1,14 +1,18 @@
 """`svc serve`: runs the service."""
 
 import asyncio
+import logging
+from contextlib import ExitStack
 from typing import Annotated
 
 import typer
 
-from svc import logs, memory
+from svc import logs, memory, platforms
 from svc.app import create_app
 from svc.server import create_server, open_socket
 from svc.settings import Settings
+
+log = logging.getLogger(__name__)
 
 
 def serve(
@@ -25,12 +29,18 @@ def serve(
     given = {"host": host, "port": port}
     settings = Settings().model_copy(update={name: value for name, value in given.items() if value is not None})
     logs.configure(settings.log_format)
+    if missing := platforms.list_missing():
+        log.warning("this system lacks %s", ", ".join(missing))
     if cluster:
         _serve_on_cluster(settings)
         return
-    app = create_app(settings, after_load=memory.freeze)
-    app.openapi()  # is kept: made for the first who asks, it would hold up all others
-    with open_socket(settings.host, settings.port) as listening:
+    with ExitStack() as sockets:
+        listening = sockets.enter_context(open_socket(settings.host, settings.port, "--port"))
+        wyoming = None
+        if settings.wyoming_port is not None:
+            wyoming = sockets.enter_context(open_socket(settings.host, settings.wyoming_port, "SVC_WYOMING_PORT"))
+        app = create_app(settings, after_load=memory.freeze, wyoming_socket=wyoming)
+        app.openapi()  # is kept: made for the first who asks, it would hold up all others
         asyncio.run(create_server(app, settings).serve([listening]))
 
 

@@ -1,7 +1,10 @@
-"""`svc voices`: lists the voices; adds, removes, exports and imports custom ones."""
+"""`svc voices`: lists the voices; adds, gives away, removes, exports and imports custom ones, and compares them with a
+mirror.
+"""
 
 import asyncio
 import json
+import re
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated
@@ -16,9 +19,11 @@ from svc.app import (
     create_custom_voices,
     create_pipeline,
     create_refinement_queue,
+    create_voice_sync,
     create_voices,
     load_speaker_encoder,
 )
+from svc.auth.keys import COMMAND_LINE_ID
 from svc.cloning.cloner import Details
 from svc.cloning.refinement import RefinementQueue
 from svc.cloning.trial import TrialSynthesis
@@ -30,11 +35,11 @@ from svc.text.language import Language
 from svc.voices.built_in import load_built_in_voices
 from svc.voices.catalogue import VoiceCatalogue
 from svc.voices.custom_voice import ID, CustomVoice, DamagedVoice, new_id, pack_archive, unpack_archive
+from svc.voices.drift import Drift, find_drift
+from svc.voices.object_store import open_object_store
 from svc.voices.store import VoiceStore
 
 app = typer.Typer(invoke_without_command=True, help="List the voices; add, remove, export and import custom ones.")
-
-_KEY_ID = "command-line"
 
 Wanted = Annotated[str, typer.Option("--language", "-l", help="Only voices of this language.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -60,6 +65,7 @@ def list_voices(language: Wanted = "", as_json: AsJson = False) -> None:
             "language": voice.language.value,
             "gender": voice.gender,
             "category": "cloned" if voice.custom else "premade",
+            "owner": voice.custom.owner or "" if voice.custom else "",
         }
         for voice in create_voices(Settings())
         if wanted in (None, voice.language)
@@ -125,6 +131,21 @@ def remove(voice_id: VoiceId) -> None:
     _open_store().remove(voice_id)
 
 
+@app.command()
+def give(
+    voice_id: VoiceId,
+    key_id: Annotated[
+        str, typer.Argument(metavar="KEY_ID", help="The id of a key, from `svc keys list`; `-` for the server's own.")
+    ],
+) -> None:
+    """Give a custom voice to another key: only its owner may change it, besides whoever runs the server."""
+    _require_custom(voice_id)
+    if not re.fullmatch(r"-|[0-9a-f]{12}", key_id):
+        raise typer.BadParameter("Give the id of a key, such as 3f9a04c1b2d7: `svc keys list` shows them.")
+    owner = COMMAND_LINE_ID if key_id == "-" else key_id
+    _open_store().change(voice_id, lambda voice: voice.revise(key_id=owner))
+
+
 @app.command("export")
 def export_voice(
     voice_id: VoiceId,
@@ -163,6 +184,49 @@ def import_voice(file: Annotated[Path, typer.Argument(help="A file made by `svc 
     typer.echo(voice.voice_id)
 
 
+@app.command()
+def sync(
+    repair: Annotated[
+        bool,
+        typer.Option("--repair/--check", help="Repair what differs, or only show it. Exits with 1 if any is left."),
+    ] = False,
+) -> None:
+    """Compare the custom voices here with the object store (SVC_VOICE_MIRROR).
+
+    Running servers compare and repair all the time. Of two versions the later one wins, and a removal wins over both.
+    """
+    settings = Settings()
+    if settings.voice_mirror is None:
+        raise typer.BadParameter("There is no object store to compare with: set SVC_VOICE_MIRROR.")
+    drift = asyncio.run(_repair_drift(settings) if repair else _find_drift(settings))
+    table = Table("voice id", "problem")
+    for each in drift:
+        table.add_row(each.voice_id, escape(each.problem))
+    if drift:
+        Console().print(table)
+        raise typer.Exit(1)
+    typer.echo("The voices here and in the object store are the same.")
+
+
+async def _find_drift(settings: Settings) -> list[Drift]:
+    assert settings.voice_mirror is not None
+    return await find_drift(open_object_store(settings.voice_mirror), _open_store())
+
+
+async def _repair_drift(settings: Settings) -> list[Drift]:
+    """What is left after a fetch, the uploads that it found missing, and a fetch of what they revealed."""
+    console = Console(stderr=True)
+    for each in await _find_drift(settings):
+        console.print(f"{each.voice_id}: {escape(each.problem)}")
+    custom_voices = create_custom_voices(settings, VoiceCatalogue(load_built_in_voices()))
+    voice_sync = create_voice_sync(settings, custom_voices)
+    assert voice_sync is not None
+    await voice_sync.fetch()
+    await voice_sync.upload()
+    await voice_sync.fetch()
+    return await _find_drift(settings)
+
+
 async def _clone(clips: list[bytes], details: Details, refinement_queue: RefinementQueue) -> CustomVoice:
     """Clones as a server does, with an engine and a scheduler of its own."""
     settings = Settings()
@@ -176,7 +240,7 @@ async def _clone(clips: list[bytes], details: Details, refinement_queue: Refinem
     scheduler.start()
     try:
         await _wait_until_loaded(scheduler)
-        return await cloner.clone(clips, details, _KEY_ID)
+        return await cloner.clone(clips, details, COMMAND_LINE_ID)
     finally:
         await trial.close()
         await scheduler.close()

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from svc.audio import decode
-from svc.audio.containers import encode_flac
 from svc.audio.decode import Clip
+from svc.audio.flac import encode_flac
+from svc.auth.keys import Principal
 from svc.cloning import reference as references
 from svc.cloning.reference import Reference
 from svc.cloning.refinement import RefinementQueue
@@ -21,7 +22,9 @@ from svc.errors import (
     BuiltInVoice,
     CloningBusy,
     ConsentRequired,
+    MixedVoice,
     NoReference,
+    NotVoiceOwner,
     StorageUnavailable,
     VoiceLimitReached,
     VoiceNotFound,
@@ -149,7 +152,7 @@ class VoiceCloner:
         voice_id: str,
         clips: Sequence[bytes],
         changes: Changes,
-        key_id: str,
+        caller: Principal,
         *,
         consent: bool = False,
         refine: bool | None = None,
@@ -159,7 +162,7 @@ class VoiceCloner:
         `refine` queues its refinement or, if false, cancels it. A voice that is made again is refined like a new one,
         or if it was refined or queued before.
         """
-        known = self.find_custom(voice_id)
+        known = self.find_own(voice_id, caller)
         if clips:
             self.require_consent(consent)
         if refine and not (self._keep_references if clips else known.reference):
@@ -173,19 +176,20 @@ class VoiceCloner:
                 flac = analyzed.flac
         refine_again = self._refine or known.report.refined or self._refinement_queue.progress(known) is not None
         voice = await asyncio.to_thread(self._custom_voices.change, voice_id, lambda voice: voice.revise(**given), flac)
-        log.info("key %s changed the voice %s", key_id, voice_id)
+        log.info("key %s changed the voice %s", caller.key_id, voice_id)
         if refine or (refine is None and clips and refine_again):
             await self._queue_refinement(voice)
         elif refine is False:
             await asyncio.to_thread(self._refinement_queue.remove, voice_id)
 
-    async def remove(self, voice_id: str, key_id: str) -> None:
+    async def remove(self, voice_id: str, caller: Principal) -> None:
         """Removes a voice for good; requests that are using it are not interrupted."""
-        if not ID.fullmatch(voice_id):  # a valid id may be that of a damaged voice, which is not in the catalogue
-            self.find_custom(voice_id)
+        # A valid id may be that of a damaged voice, which is not in the catalogue and whose owner nobody knows.
+        if not (caller.is_operator and ID.fullmatch(voice_id)):
+            self.find_own(voice_id, caller)
         await asyncio.to_thread(self._custom_voices.remove, voice_id)
         self._metrics.clones_removed.inc()
-        log.info("key %s removed the voice %s", key_id, voice_id)
+        log.info("key %s removed the voice %s", caller.key_id, voice_id)
 
     async def _queue_refinement(self, voice: CustomVoice) -> None:
         """If it cannot be queued, the voice is kept without refinement."""
@@ -196,13 +200,15 @@ class VoiceCloner:
         except StorageUnavailable as error:
             log.error("the voice %s will not be refined: %s", voice.voice_id, error.reason)
 
-    def find_custom(self, voice_id: str) -> CustomVoice:
-        """The cloned voice of that id. Its name is not accepted: several voices may have the same."""
-        voice = self._voices.find(voice_id)
+    def find_own(self, voice_id: str, caller: Principal) -> CustomVoice:
+        """The cloned voice of that id, if the caller may change it. Names are not accepted: several may be the same."""
+        voice = self._voices.find(voice_id, caller)
         if voice.custom is None:
-            raise BuiltInVoice(voice.name)
+            raise MixedVoice(voice_id) if voice.parts else BuiltInVoice(voice.name)
         if voice.voice_id != voice_id:
             raise VoiceNotFound(voice_id)
+        if not voice.custom.may_be_changed_by(caller):
+            raise NotVoiceOwner(voice.name)
         return voice.custom
 
     @asynccontextmanager
@@ -238,6 +244,7 @@ class VoiceCloner:
         parameters, preview = await self._trial.match_envelope(speaker.parameters, speaker.spectral_envelope, language)
         return {
             "parameters": parameters,
+            "blend": (),
             "report": await self._trial.run_in_thread(self._make_report, analyzed, preview),
             "reference": StoredReference.of(analyzed.flac) if analyzed.flac else None,
         }

@@ -51,6 +51,9 @@ class _AnalyzedClip:
 
 def examine(clips: Sequence[Clip]) -> Reference:
     """Makes a reference of the speech in these clips; raises `ClipSilent`, `NoSpeech` or `ClipTooShort`."""
+    clip_seconds = sum(len(clip.samples) for clip in clips) / RATE
+    if clip_seconds < MIN_SPEECH_SECONDS:  # in a single word speech detection finds nothing: that is not the reason
+        raise ClipTooShort(clip_seconds, MIN_SPEECH_SECONDS, of_speech=False)
     analyzed = [_analyze(clip) for clip in clips]
     if all(each.features.loud < SILENT_DBFS for each in analyzed):
         raise ClipSilent
@@ -63,7 +66,7 @@ def examine(clips: Sequence[Clip]) -> Reference:
     best = _choose_best(speech)
     level, noise = _measure_levels(analyzed)
     measured = ReferenceMeasurements(
-        clip_seconds=round(sum(len(clip.samples) for clip in clips) / RATE, 2),
+        clip_seconds=round(clip_seconds, 2),
         speech_seconds=round(speech_seconds, 2),
         used_seconds=round(len(best) / RATE, 2),
         level_dbfs=round(level, 1),

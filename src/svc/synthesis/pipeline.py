@@ -2,26 +2,29 @@
 
 Frontend        text → phrases of phonemes
 Engine          phonemes → samples with phoneme times
-Synthesizer     equalizes, watermarks, adds pauses, and says which words each chunk holds
+Speaker         what a voice, its settings and the markup ask of the engine; the equalizer and the volume
+Synthesizer     watermarks, adds pauses, and says which words each chunk holds
 AlignedEncoder  samples → bytes of the output format, with the times of the caller's characters
 """
 
 import math
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
-from functools import cache, partial
 
 import numpy as np
 
 from svc.audio import encoders
-from svc.audio.equalizer import Equalizer
 from svc.audio.formats import OutputFormat
+from svc.audio.time_stretch import stretch
 from svc.audio.watermark import embed_watermark
-from svc.engine.protocol import Chunk, Engine, Samples, Utterance
+from svc.engine.protocol import Chunk, Engine, Samples
 from svc.errors import AudioTooLong
-from svc.synthesis.alignment import AlignedWords, Aligner, align
-from svc.synthesis.request import AudioPart, Clip, Parts, SpeechChunk, SynthesisRequest
+from svc.synthesis.alignment import AlignedWords, Aligner, Alignment, align
+from svc.synthesis.request import AudioPart, Clip, Dialogue, Parts, SpeechChunk, SynthesisRequest, VoiceSegment
+from svc.synthesis.speaker import FindVoice, Speaker
 from svc.text import markup
+from svc.text.elements import LONGEST_BREAK_SECONDS
 from svc.text.frontend import Frontend
 from svc.text.g2p import Phonemizer
 from svc.text.language import Language
@@ -29,6 +32,9 @@ from svc.text.phrases import Phrase
 
 # A text without a single word, such as "🙂", still gets audio that a player accepts.
 _EMPTY_SECONDS = 0.3
+
+_FADE_SAMPLES = 96  # 4 ms
+_FADE_IN = np.linspace(0, 1, _FADE_SAMPLES, dtype=np.float32)
 
 
 class Pipeline:
@@ -43,6 +49,8 @@ class Pipeline:
         self._phonemizer = phonemizer
         self._watermark = watermark
         self.sample_rate = engine.sample_rate
+        self.find_voice: FindVoice = lambda name: None
+        """Finds the voices that markup names; the application sets it once the catalogue is there."""
 
     @property
     def engine_name(self) -> str:
@@ -57,130 +65,199 @@ class Pipeline:
         self._engine.load()
         self._phonemizer.warm(Language.ENGLISH_US)
 
-    def synthesize(self, request: SynthesisRequest) -> Iterator[SpeechChunk]:
-        """The speech of a text, chunk by chunk."""
-        synthesizer = self.create_synthesizer(request)
+    def synthesize(self, request: SynthesisRequest, start_seconds: float = 0.0) -> Iterator[SpeechChunk]:
+        """The speech of a text, chunk by chunk; it begins at `start_seconds` of the audio."""
+        synthesizer = self.create_synthesizer(request, start_seconds)
         phrases = self.create_frontend(request).read(request.text, request.previous_text, request.next_text)
         yield from synthesizer.synthesize(phrases)
-        if not synthesizer.seconds:
-            yield SpeechChunk(_silence(_EMPTY_SECONDS, self.sample_rate), AlignedWords(), _EMPTY_SECONDS)
+        if synthesizer.seconds == start_seconds:
+            silence = _silence(_EMPTY_SECONDS, self.sample_rate)
+            yield SpeechChunk(silence, AlignedWords(), start_seconds + _EMPTY_SECONDS)
 
-    def stream(self, request: SynthesisRequest, output_format: OutputFormat) -> Parts:
-        """The encoded speech of a text, part by part as it is made."""
+    def stream(self, request: SynthesisRequest | Dialogue, output_format: OutputFormat) -> Parts:
+        """The encoded speech of a text or a dialogue, part by part as it is made."""
         with closing(self.create_encoder(output_format)) as encoder:
-            encoder.add_text(request.text)
-            for chunk in self.synthesize(request):
-                yield encoder.encode(chunk)
+            yield from self._encode(request, encoder)
             yield encoder.flush()
 
-    def render(self, request: SynthesisRequest, output_format: OutputFormat, clip: Clip) -> Parts:
+    def render(self, request: SynthesisRequest | Dialogue, output_format: OutputFormat, clip: Clip) -> Parts:
         """Joins the stream into one file; the parts only tell how many seconds were added to the clip."""
-        with closing(self.create_encoder(output_format)) as encoder:
-            encoder.add_text(request.text)
-            for chunk in self.synthesize(request):
-                part = encoder.encode(chunk)
+        with closing(self.create_encoder(output_format, whole=True)) as encoder:
+            for part in self._encode(request, encoder):
                 clip.add(part)
                 yield AudioPart(seconds=part.seconds)
             encoder.finish(clip)
             yield AudioPart()
 
-    def require_allowed_length(self, text: str) -> None:
-        """Raises `AudioTooLong` for a text whose breaks alone are longer than the audio of a request may be."""
-        if text.count("<") * markup.LONGEST_BREAK_SECONDS > self._max_seconds:  # only then it is worth to parse it
-            seconds = sum(each.seconds for each in markup.parse(text).breaks)
+    def _encode(self, request: SynthesisRequest | Dialogue, encoder: "AlignedEncoder") -> Parts:
+        """The turns one after the other, as one stream."""
+        previous: SynthesisRequest | None = None
+        for turn in request.turns:
+            if previous:
+                encoder.begin_turn(turn.pause_after(previous))
+            encoder.add_text(turn.text)
+            for chunk in self.synthesize(turn, encoder.seconds):
+                yield encoder.encode(chunk)
+                if encoder.seconds > self._max_seconds:
+                    raise AudioTooLong(None, self._max_seconds)
+            previous = turn
+
+    def require_allowed_length(self, *texts: str) -> None:
+        """Raises `AudioTooLong` for texts whose breaks alone are longer than the audio of a request may be."""
+        tags = sum(text.count("<") + text.count("[") for text in texts)
+        if tags * LONGEST_BREAK_SECONDS > self._max_seconds:  # only then it is worth to parse them
+            seconds = sum(each.seconds for text in texts for each in markup.parse(text).breaks)
             if seconds > self._max_seconds:
                 raise AudioTooLong(seconds, self._max_seconds)
 
     def create_frontend(self, request: SynthesisRequest, schedule: Sequence[int] = ()) -> Frontend:
-        return Frontend(self._phonemizer, request.voice.language, request.language, schedule)
+        def find_language(name: str) -> Language | None:
+            voice = self.find_voice(name)
+            return voice.language if voice else None
 
-    def create_synthesizer(self, request: SynthesisRequest) -> "Synthesizer":
-        watermarked = self._watermark and request.voice.custom is not None
-        return Synthesizer(self._engine, request, watermarked, self._max_seconds)
+        return Frontend(
+            self._phonemizer, request.voice.language, request.language, schedule, find_language, request.rules
+        )
 
-    def create_encoder(self, output_format: OutputFormat) -> "AlignedEncoder":
-        return AlignedEncoder(output_format, self.sample_rate)
+    def create_synthesizer(self, request: SynthesisRequest, start_seconds: float = 0.0) -> "Synthesizer":
+        return Synthesizer(self._engine, request, self.find_voice, self._watermark, self._max_seconds, start_seconds)
+
+    def create_encoder(self, output_format: OutputFormat, *, whole: bool = False) -> "AlignedEncoder":
+        return AlignedEncoder(output_format, self.sample_rate, whole=whole)
 
 
 class Synthesizer:
-    """Speaks phrases with one voice and its settings, and counts the seconds."""
+    """Speaks phrases as their manner asks for, and counts the seconds."""
 
-    def __init__(self, engine: Engine, request: SynthesisRequest, watermarked: bool, max_seconds: float) -> None:
-        voice, settings = request.voice, request.settings
+    def __init__(
+        self,
+        engine: Engine,
+        request: SynthesisRequest,
+        find_voice: FindVoice,
+        watermark: bool,
+        max_seconds: float,
+        start_seconds: float = 0.0,
+    ) -> None:
+        """With `watermark`, the speech of custom voices carries one."""
         self._max_seconds = max_seconds
         self._engine = engine
-        self._watermarked = watermarked
-        self._delivery = settings.delivery(request.seed)
-        # These differ between languages, and are the same for all phrases of one.
-        self._style_table = cache(partial(settings.style_table, voice))
-        self._layer_offsets = cache(partial(settings.layer_offsets, voice))
-        self._pitch_scale = voice.pitch_scale_in
-        self._vocoder_embedding = settings.vocoder_embedding(voice)
-        gains = settings.equalizer_gains(voice)
-        self._equalizer = Equalizer(gains, engine.sample_rate) if gains.any() else None
-        self.seconds = 0.0
+        self._find_voice = find_voice
+        self._watermark = watermark
+        self._request = request
+        self._speakers: dict[str, Speaker] = {}
+        self.seconds = start_seconds
 
     def synthesize(self, phrases: Iterable[Phrase]) -> Iterator[SpeechChunk]:
         """Raises `AudioTooLong` when these phrases become too long."""
         first = self.seconds
         for phrase in phrases:
             start = self.seconds
-            for chunk in self._synthesize(phrase):
-                samples = self._post_process(chunk.samples)
+            speaker = self._find_speaker(phrase.manner.voice)
+            for chunk in self._synthesize(phrase, speaker):
+                samples = speaker.post_process(_fade(chunk, phrase), phrase.manner.prosody)
+                if self._watermark and speaker.voice.custom_parts:
+                    samples = embed_watermark(samples, round(self.seconds * self._engine.sample_rate))
                 self.seconds += len(samples) / self._engine.sample_rate
                 if self.seconds - first > self._max_seconds:
                     raise AudioTooLong(None, self._max_seconds)
                 yield SpeechChunk(samples, align(phrase, chunk.timings, start), self.seconds)
 
-    def _synthesize(self, phrase: Phrase) -> Iterator[Chunk]:
+    def _synthesize(self, phrase: Phrase, speaker: "Speaker") -> Iterator[Chunk]:
         if phrase.words:
-            yield from self._engine.synthesize(
-                Utterance(
-                    phrase.phonemes,
-                    self._style_table(phrase.language),
-                    self._delivery,
-                    phrase.before,
-                    phrase.after,
-                    self._layer_offsets(phrase.language),
-                    self._pitch_scale(phrase.language),
-                    self._vocoder_embedding,
-                )
-            )
+            chunks = self._engine.synthesize(speaker.make_utterance(phrase))
+            yield from stretch(chunks, speaker.find_tempo(phrase.manner.prosody), self._engine.sample_rate)
         if phrase.pause:
             yield Chunk(_silence(phrase.pause, self._engine.sample_rate))
 
-    def _post_process(self, samples: Samples) -> Samples:
-        if self._equalizer:
-            samples = self._equalizer(samples)
-        if self._watermarked:
-            samples = embed_watermark(samples, round(self.seconds * self._engine.sample_rate))
-        return samples
+    def _find_speaker(self, name: str) -> "Speaker":
+        """The speaker of the request, or another one that markup names and that exists."""
+        if name not in self._speakers:
+            voice = (self._find_voice(name) if name else None) or self._request.voice
+            self._speakers[name] = Speaker(voice, self._request, self._engine.sample_rate)
+        return self._speakers[name]
 
 
 class AlignedEncoder:
-    """Encodes speech to an output format, with the times of the caller's characters."""
+    """Encodes speech to an output format, with the times of the caller's characters, turn by turn of a dialogue.
 
-    def __init__(self, output_format: OutputFormat, sample_rate: int) -> None:
+    A character goes with the audio in which it begins to be heard: resampling and codecs hold back some tens of
+    milliseconds, and no time lies beyond the audio that was given out. For a `whole` clip that does not matter.
+    """
+
+    def __init__(self, output_format: OutputFormat, sample_rate: int, *, whole: bool = False) -> None:
         self._encoder = encoders.create(output_format, sample_rate)
+        self._sample_rate = sample_rate
+        self._bit_rate = None if whole else output_format.constant_bit_rate
         self._aligner = Aligner()
-        self._end_seconds = 0.0
+        self._silence = np.zeros(0, dtype=np.float32)  # before the next chunk
+        self.seconds = 0.0
+        """Where the next chunk begins."""
+        self._told_seconds = 0.0  # of the parts so far
+        self._bytes = 0
+        self._encoded_seconds = 0.0
+        self._original = Alignment()  # characters whose audio is still in the encoder
+        self._normalized = Alignment()
+        self._characters = 0  # that went out, over all turns
+        self._turn_ends: list[int] = []  # the characters up to the end of each turn that is over
+
+    def begin_turn(self, pause: float) -> None:
+        """What follows is another text, after a pause."""
+        self._original.extend(self._aligner.align_rest(self.seconds))
+        self._turn_ends.append(self._characters + len(self._original.characters))
+        self._silence = np.concatenate([self._silence, _silence(pause, self._sample_rate)])
+        self.seconds += pause
+        self._aligner = Aligner(self.seconds)
 
     def add_text(self, text: str) -> None:
         """Adds to the caller's text, whose characters the following chunks are aligned with."""
         self._aligner.add_text(text)
 
     def encode(self, chunk: SpeechChunk) -> AudioPart:
-        seconds, self._end_seconds = chunk.end_seconds - self._end_seconds, chunk.end_seconds
-        return AudioPart(
-            self._encoder.encode(chunk.samples),
-            self._aligner.align_original(chunk.aligned, chunk.end_seconds),
-            self._aligner.align_normalized(chunk.aligned, chunk.end_seconds),
-            seconds,
-        )
+        audio = self._encoder.encode(self._take_silence(chunk.samples))
+        self.seconds = chunk.end_seconds
+        self._original.extend(self._aligner.align_original(chunk.aligned, chunk.end_seconds))
+        self._normalized.extend(self._aligner.align_normalized(chunk.aligned, chunk.end_seconds))
+        self._bytes += len(audio)
+        return self._make_part(audio, self._measure())
 
     def flush(self) -> AudioPart:
         """What the encoder still held back, and the characters after the last word."""
-        return AudioPart(self._encoder.flush(), self._aligner.align_rest(self._end_seconds))
+        audio = self._encoder.encode(self._take_silence()) + self._encoder.flush()
+        self._original.extend(self._aligner.align_rest(self.seconds))
+        return self._make_part(audio, self.seconds)
+
+    def _take_silence(self, samples: Samples | None = None) -> Samples:
+        """The samples after the pause that precedes them."""
+        silence, self._silence = self._silence, self._silence[:0]
+        return silence if samples is None else np.concatenate([silence, samples])
+
+    def _measure(self) -> float:
+        """The seconds of all audio up to here."""
+        return self.seconds if self._bit_rate is None else min(8 * self._bytes / self._bit_rate, self.seconds)
+
+    def _make_part(self, audio: bytes, end: float) -> AudioPart:
+        """The audio up to `end`, with the characters that begin to be heard before that."""
+        start, self._encoded_seconds = self._encoded_seconds, end
+        seconds, self._told_seconds = self.seconds - self._told_seconds, self.seconds
+        if end < self.seconds:
+            original, self._original = self._original.split(end)
+            normalized, self._normalized = self._normalized.split(end)
+        else:
+            original, self._original = self._original, Alignment()
+            normalized, self._normalized = self._normalized, Alignment()
+        return AudioPart(audio, original, normalized, seconds, start, end, tuple(self._find_segments(original)))
+
+    def _find_segments(self, original: Alignment) -> Iterator[VoiceSegment]:
+        """The turns, or parts of turns, that these characters are."""
+        first = self._characters
+        self._characters += len(original.characters)
+        position = first
+        while position < self._characters:
+            turn = bisect_right(self._turn_ends, position)
+            end = min([*self._turn_ends[turn : turn + 1], self._characters])
+            times = original.starts[position - first], original.ends[end - 1 - first]
+            yield VoiceSegment(turn, *times, position, end)
+            position = end
 
     def finish(self, clip: Clip) -> None:
         """Completes a clip, also with the lengths that only a whole file can state at its beginning."""
@@ -190,6 +267,16 @@ class AlignedEncoder:
     def close(self) -> None:
         """Frees the encoder at once, also when the stream was abandoned half-way."""
         self._encoder.close()
+
+
+def _fade(chunk: Chunk, phrase: Phrase) -> Samples:
+    """The samples of a chunk, faded where the phrase was cut out of running speech: a step would click."""
+    samples, timings = chunk.samples, chunk.timings
+    if phrase.before and timings and timings[0].phoneme == 0:
+        samples = np.concatenate([samples[:_FADE_SAMPLES] * _FADE_IN[: len(samples)], samples[_FADE_SAMPLES:]])
+    if phrase.after and timings and timings[-1].phoneme == len(phrase.phonemes) - 1:
+        samples = np.concatenate([samples[:-_FADE_SAMPLES], samples[-_FADE_SAMPLES:] * _FADE_IN[: len(samples)][::-1]])
+    return samples
 
 
 def _silence(seconds: float, sample_rate: int) -> Samples:

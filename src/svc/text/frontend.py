@@ -1,19 +1,33 @@
 """The text frontend: follows the caller's text as it arrives and turns it into phrases for the engine.
 
-The steps for each sentence: take out the markup, split, detect the language, normalise, phonemize, cut into phrases.
+The steps for each sentence: take out the markup, split, detect the language, apply the pronunciation rules, normalise,
+phonemize, cut into phrases.
 """
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import Protocol, TypeVar
 
 from svc.text import markup
+from svc.text.clauses import make_clauses
 from svc.text.g2p import Phonemizer
 from svc.text.language import Language
 from svc.text.language_detection import detect_language
-from svc.text.markup import Break, Pronunciation
-from svc.text.phrases import Phrase, Word, first_phonemes, last_phonemes, make_phrases, pronounce
+from svc.text.markup import MarkupParser
+from svc.text.parsed_text import Break, Change, Replacement
+from svc.text.phrases import Clause, Phrase, Word, first_phonemes, last_phonemes, make_phrases, pronounce
+from svc.text.pronunciation_rules import Rules, apply_rules
+from svc.text.prosody import DEFAULT_MANNER, Manner
 from svc.text.split import Sentence, Splitter
+
+
+class _Located(Protocol):
+    @property
+    def start(self) -> int: ...
+
+
+T = TypeVar("T", bound=_Located)
 
 # How much of the neighbouring text influences the intonation: about a phrase.
 CONTEXT_CHARACTERS = 150
@@ -26,6 +40,7 @@ class Frontend:
 
     `language` is the one that the caller named. Without it, each sentence is spoken in the voice's language unless
     it is clearly in another. With a `schedule`, a long sentence is spoken before it is complete: see `Splitter`.
+    `find_language` tells the language of a voice that markup names, None if there is no such voice.
     """
 
     def __init__(
@@ -34,19 +49,27 @@ class Frontend:
         voice_language: Language,
         language: Language | None,
         schedule: Sequence[int] = (),
+        find_language: Callable[[str], Language | None] = lambda name: None,
+        rules: Sequence[Rules] = (),
     ) -> None:
+        """`rules` are those of the pronunciation dictionaries, the first of which wins."""
         self._phonemizer = phonemizer
         self._voice_language = voice_language
         self._language = language
+        self._find_language = find_language
         self._splitter = Splitter(schedule)
+        self._rules = rules
+        self._parser = MarkupParser()
         self._context = ""  # last phonemes of a sentence that was cut short: its intonation continues
         self._held_back = ""  # may be the first half of a tag
-        self._last_characters = ""  # of the plain text; the next tag depends on them
+        self._held_sentence: Sentence | None = None  # ends within text that is read as a whole
+        self._manner = DEFAULT_MANNER  # where the text that has not become phrases yet begins
         self._source_length = 0  # characters of the caller's text so far
         self._plain_length = 0  # characters of it without markup
         # Of plain text that has not become phrases yet: its markup, and its characters' positions in the caller's text.
-        self._breaks: list[Break] = []
-        self._pronunciations: list[Pronunciation] = []
+        self._breaks: deque[Break] = deque()
+        self._replacements: deque[Replacement] = deque()
+        self._changes: deque[Change] = deque()
         self._origins: deque[int] = deque()
 
     def read(self, text: str, previous: str = "", following: str = "") -> Iterator[Phrase]:
@@ -77,50 +100,95 @@ class Frontend:
         rest, self._held_back = self._held_back, ""
         yield from self._make_phrases(self._splitter.feed(self._strip_markup(rest, whole=False)))
         yield from self._make_phrases(self._splitter.flush(pause))
-        yield from make_phrases([], self._breaks)
-        self._breaks = []
+        for phrase in make_phrases([], list(self._breaks)):
+            yield replace(phrase, end=self._source_length)
+        self._breaks.clear()
 
     def _read_whole(self, text: str) -> Iterator[Phrase]:
         yield from self._make_phrases(self._splitter.feed(self._strip_markup(text, whole=True)))
         yield from self.flush()
 
     def _strip_markup(self, text: str, *, whole: bool) -> str:
-        """The plain text; its breaks, pronunciations and positions are kept for `_make_phrases`."""
-        parsed = markup.parse(text, self._last_characters, whole)
-        self._last_characters = (self._last_characters + parsed.text[-2:])[-2:]
+        """The plain text; what its markup asks for and its positions are kept for `_make_phrases`."""
+        parsed = self._parser.feed(text, whole=whole)
         start = self._plain_length
         self._breaks += [each.shift(start) for each in parsed.breaks]
-        self._pronunciations += [each.shift(start) for each in parsed.pronunciations]
+        self._replacements += [each.shift(start) for each in parsed.replacements]
+        self._changes += [each.shift(start) for each in parsed.changes]
         self._origins += [self._source_length + origin for origin in parsed.origins[:-1]]
         self._plain_length += len(parsed.text)
         self._source_length += len(text)
         return parsed.text
 
     def _make_phrases(self, sentences: list[Sentence]) -> Iterator[Phrase]:
-        for sentence in sentences:
+        for sentence in self._join(sentences):
             start, end = sentence.start, sentence.start + len(sentence.text)
-            breaks = [each.shift(-start) for each in self._breaks if each.position < end]
-            pronunciations = [each.shift(-start) for each in self._pronunciations if each.start < end]
-            self._breaks = [each for each in self._breaks if each.position >= end]
-            self._pronunciations = [each for each in self._pronunciations if each.start >= end]
+            breaks = [each.shift(-start) for each in _take(self._breaks, end)]
             origins = [self._origins.popleft() for _ in sentence.text]
-            language = self._choose_language(sentence.text)
-            words = pronounce(sentence.text, language, pronunciations, self._phonemizer)
+            clauses = self._make_clauses(sentence)
+            words = [word for clause in clauses for word in clause.words]
             pause = PARAGRAPH_PAUSE_SECONDS if _ends_paragraph(sentence.text) else 0.0
             before, self._context = self._context, last_phonemes(words) if sentence.unfinished and words else ""
-            phrases = list(make_phrases(words, breaks, pause, "," if sentence.unfinished else "."))
+            phrases = list(make_phrases(clauses, breaks, pause, "," if sentence.unfinished else "."))
             for index, phrase in enumerate(phrases):
-                last = index == len(phrases) - 1  # the spaces after a sentence belong to it
                 located = tuple(_locate(word, origins) for word in phrase.words)
-                end = origins[-1] + 1 if last else max((word.end for word in located), default=0)
-                yield replace(phrase, words=located, before=phrase.before or before, end=end, language=language)
+                end = _find_end(phrase, phrases[index + 1 :], origins)
+                yield replace(phrase, words=located, before=phrase.before or before, end=end)
                 before = ""
+
+    def _join(self, sentences: list[Sentence]) -> Iterator[Sentence]:
+        """The same sentences; one that ends within text that is read as a whole goes on with the next."""
+        for sentence in sentences:
+            if held := self._held_sentence:
+                sentence = replace(sentence, text=held.text + sentence.text, start=held.start)
+            end = sentence.start + len(sentence.text)
+            self._held_sentence = sentence if self._is_inside_replacement(end) else None
+            if self._held_sentence is None:
+                yield sentence
+
+    def _is_inside_replacement(self, position: int) -> bool:
+        for each in self._replacements:
+            if each.end > position:
+                return each.start < position
+        return False
+
+    def _make_clauses(self, sentence: Sentence) -> list[Clause]:
+        start, end = sentence.start, sentence.start + len(sentence.text)
+        changes = [
+            Change(0, self._manner),
+            *(each.shift(-start) for each in _take(self._changes, end)),
+        ]
+        self._manner = changes[-1].manner
+        replacements = apply_rules(
+            self._rules, sentence.text, [each.shift(-start) for each in _take(self._replacements, end)]
+        )
+        return make_clauses(sentence.text, changes, replacements, self._choose_language, self._phonemizer)
 
     def _pronounce(self, text: str) -> list[Word]:
         return pronounce(text, self._choose_language(text), (), self._phonemizer)
 
-    def _choose_language(self, text: str) -> Language:
-        return self._language or detect_language(text, self._voice_language)
+    def _choose_language(self, text: str, manner: Manner = DEFAULT_MANNER) -> Language:
+        """What markup or the caller names, else the language of the voice unless the text is clearly in another."""
+        voice_language = (manner.voice and self._find_language(manner.voice)) or self._voice_language
+        named = Language.parse(manner.language, voice_language) if manner.language else None
+        return named or self._language or detect_language(text, voice_language)
+
+
+def _take(items: deque[T], end: int) -> list[T]:
+    """Takes those off that begin before the end of a sentence."""
+    taken = []
+    while items and items[0].start < end:
+        taken.append(items.popleft())
+    return taken
+
+
+def _find_end(phrase: Phrase, following: list[Phrase], origins: list[int]) -> int:
+    """The position in the caller's text after a phrase. The pause after it holds what is not read up to the next."""
+    if not following:
+        return origins[-1] + 1
+    if phrase.pause:
+        return next((origins[upcoming.words[0].start] for upcoming in following if upcoming.words), origins[-1] + 1)
+    return origins[phrase.words[-1].end - 1] + 1 if phrase.words else 0
 
 
 def _locate(word: Word, origins: list[int]) -> Word:

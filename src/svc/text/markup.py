@@ -1,151 +1,105 @@
-"""Speech markup (SSML, HTML) inside otherwise plain text: breaks and phonemes are kept, other tags are dropped."""
+"""Speech markup inside otherwise plain text: SSML, HTML and audio tags are taken out, and what they ask for is kept."""
 
-import html
 import re
-from dataclasses import dataclass, field
+from dataclasses import replace
 
-from svc.text.g2p.ipa import arpabet_to_ipa
+from svc.text import audio_tags
+from svc.text.elements import LONGEST_BREAK_SECONDS, MANNERS, REPLACEMENTS, apply_language, parse_seconds
+from svc.text.parsed_text import Break, Change, ParsedText, Replacement
+from svc.text.prosody import PLAIN, Manner
+from svc.text.tags import (
+    BLOCK_TAGS,
+    CLOSING_NAME,
+    KNOWN_TAGS,
+    LONGEST_TAG,
+    UNFINISHED_TAG,
+    find_family,
+    find_tag,
+    parse_attributes,
+)
 
-# Limits how much audio one small tag can ask for.
-LONGEST_BREAK_SECONDS = 10.0
-
-# A "<" that is not closed within this many characters is not the start of a tag.
-LONGEST_TAG = 300
-
-STRENGTH_SECONDS = {
-    "none": 0.0,
-    "x-weak": 0.1,
-    "weak": 0.25,
-    "medium": 0.5,
-    "strong": 0.75,
-    "x-strong": 1.0,
-}
-
-# These tags end a paragraph, even if its text has no full stop.
-BLOCK_TAGS = frozenset({
-    "article", "blockquote", "br", "div", "h1", "h2", "h3", "h4", "h5", "h6", "li", "ol", "p", "s", "section",
-    "table", "tr", "ul",
-})  # fmt: skip
-
-# With one of these names, anything inside the brackets is markup, even if it is malformed.
-KNOWN_TAGS = frozenset({
-    "amazon", "audio", "blockquote", "br", "break", "code", "desc", "div", "em", "emphasis", "google", "img",
-    "lang", "lexicon", "li", "mark", "metadata", "mstts", "ol", "phoneme", "prosody", "say-as", "section",
-    "sentence", "span", "speak", "strong", "sub", "table", "ul", "voice",
-})  # fmt: skip
-
-_NAME = r"(?P<close>/)?(?P<name>[A-Za-z][\w:.-]{0,40}+)"
-_VALUE = r"""(?:"[^"]*+"|'[^']*+'|“[^”]*+”|[^\s"'<>]++)"""
-_STRICT_TAG = re.compile(rf"<{_NAME}(?P<attributes>(?:\s++[\w:.-]++\s*+=\s*+{_VALUE})*+)\s*+(?P<empty>/)?>")
-_LOOSE_TAG = re.compile(rf"<{_NAME}\b(?P<attributes>[^<>]*+)>")
-_UNFINISHED_TAG = re.compile(rf"<(?:[/!?]?$|!(?:-|\[C)|\?xml|{_NAME}(?:\s|/?$))")
-_ATTRIBUTE = re.compile(rf"([\w:.-]+)\s*=\s*({_VALUE})")
-_DURATION = re.compile(r"\s*([+-]?\d{0,9}(?:\.\d{0,9})?)\s*(ms|s|)\s*", re.IGNORECASE)
-_CLOSING_NAME = re.compile(r"</([A-Za-z][\w:.-]{0,40})")
+_MARKUP = re.compile(r"[<\[]")
+# Elements whose text is read differently: it must arrive together with both tags.
+_REPLACING = re.compile(r"<(?P<name>phoneme|say-as|sub)\b", re.IGNORECASE)
+_SENTENCE_ENDS = frozenset(".!?…。！？।॥")
+_LONGEST_WORD = 12  # before a bracket, of those that matter
+_LAST_WORD = re.compile(r"(?<![^\W_])([A-Za-z]+)\s*\Z")
+_LINES = re.compile(r"\n|[^\s]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Break:
-    """Silence of `seconds` before the character at `position`."""
-
-    position: int
-    seconds: float
-
-    def shift(self, offset: int) -> "Break":
-        return Break(self.position + offset, self.seconds)
-
-
-@dataclass(frozen=True, slots=True)
-class Pronunciation:
-    """The characters `start:end` are pronounced as `ipa`."""
-
-    start: int
-    end: int
-    ipa: str
-
-    def shift(self, offset: int) -> "Pronunciation":
-        return Pronunciation(self.start + offset, self.end + offset, self.ipa)
-
-
-@dataclass(frozen=True, slots=True)
-class ParsedText:
-    """Plain text and what its markup asked for."""
-
-    text: str
-    breaks: list[Break]
-    pronunciations: list[Pronunciation]
-    origins: list[int]
-    """The position in the caller's text of each character, and of the end."""
-
-
-def parse(text: str, before: str = "", whole: bool = True) -> ParsedText:
-    """Takes the markup out of the text.
-
-    `before` is the end of the plain text that came before it. Unless the text is `whole`, closing tags are not used
-    to tell tags from comparisons: the result must not depend on whether they have arrived yet.
-    """
-    parser = _Parser(text, before)
-    return parser.parse({name.lower() for name in _CLOSING_NAME.findall(text)} if whole else set())
+def parse(text: str) -> ParsedText:
+    """Takes the markup out of a whole text."""
+    return MarkupParser().feed(text, whole=True)
 
 
 def find_holdback(text: str) -> int:
     """The position from which the text may be an unfinished tag, or one whose meaning depends on what follows it."""
     begin = max(0, len(text) - LONGEST_TAG)
-    # The word between <phoneme …> and </phoneme> must arrive together with both.
-    opened = text.rfind("<phoneme", begin)
-    if opened >= 0 and "</phoneme>" not in text[opened:] and "/>" not in text[opened:]:
-        return opened
+    held = [audio_tags.find_unfinished(text)]
+    for opening in _REPLACING.finditer(text, begin):
+        tag = find_tag(text, opening.start())
+        closed = re.search(f"</{opening['name']}>", text[opening.end() :], re.IGNORECASE)
+        if not closed and not (tag and tag[0].endswith("/>")):
+            held.append(opening.start())
+            break
     start = text.rfind("<", begin)
     if start >= 0:
-        tag = _find_tag(text, start)
-        if tag is None and _UNFINISHED_TAG.match(text, start):
-            return start
-        if tag and tag.end() == len(text) and _family(tag) == "break":
-            return start
-    return len(text)
+        tag = find_tag(text, start)
+        unfinished = tag is None and UNFINISHED_TAG.match(text, start)
+        if unfinished or (tag and tag.end() == len(text) and find_family(tag) == "break"):
+            held.append(start)
+    return min(held)
 
 
-def _find_tag(text: str, start: int) -> re.Match[str] | None:
-    limit = start + LONGEST_TAG
-    strict = _STRICT_TAG.match(text, start, limit)
-    if strict:
-        return strict
-    loose = _LOOSE_TAG.match(text, start, limit)
-    if loose and _family(loose) in KNOWN_TAGS:
-        return loose
-    return None
+class MarkupParser:
+    """Parses text in pieces; elements that one piece opens may be closed by another.
 
+    No piece may end inside a tag: see `find_holdback`.
+    """
 
-def _family(tag: re.Match[str]) -> str:
-    """The name up to the colon: vendors' tags such as `mstts:silence` are known by their prefix."""
-    return tag["name"].lower().partition(":")[0]
+    def __init__(self) -> None:
+        self._last = ""  # two characters of plain text
+        self._recent = ""  # enough of them for a word
+        self._last_mark = ""  # the last of them that is no space
+        # Elements that are open, and how the text around them is spoken.
+        self._open: list[tuple[str, Manner]] = []
+        self._open_names: dict[str, int] = {}
+        self._manner = Manner()  # as elements ask for it
+        self._tag = PLAIN  # what the last audio tag added to it
+        self._line_feeds: int | None = None  # since the last word after that tag; None before the first
+        self._begin("")
 
+    def _begin(self, source: str) -> None:
+        self._source = source
+        self._parsed = ParsedText()
+        self._plain: list[str] = []
+        self._replacing: dict[str, list[tuple[int, int, dict[str, str]]]] = {}
+        self._last_position: dict[str, int] = {}
 
-@dataclass(slots=True)
-class _Parser:
-    source: str
-    before: str
-    plain: list[str] = field(default_factory=list)
-    origins: list[int] = field(default_factory=list)
-    breaks: list[Break] = field(default_factory=list)
-    pronunciations: list[Pronunciation] = field(default_factory=list)
-    open_phonemes: list[tuple[int, str]] = field(default_factory=list)
-    last_position: dict[str, int] = field(default_factory=dict)
+    def feed(self, source: str, *, whole: bool) -> ParsedText:
+        """The plain text of the next piece; all positions count from its beginning.
 
-    def parse(self, closed_names: set[str]) -> ParsedText:
+        Unless the text is `whole`, closing tags are not used to tell tags from comparisons: the result must not depend
+        on whether they have arrived yet.
+        """
+        self._begin(source)
+        closed_names = {name.lower() for name in CLOSING_NAME.findall(source)} if whole else set()
         position = 0
-        while (start := self.source.find("<", position)) >= 0:
+        while found := _MARKUP.search(source, position):
+            start = found.start()
             self._keep(position, start)
-            position = self._parse_markup(start, closed_names)
+            position = self._parse_markup(start, closed_names) if found[0] == "<" else self._parse_bracket(start)
             if position == start:
                 self._keep(start, start + 1)
                 position = start + 1
-        self._keep(position, len(self.source))
-        return ParsedText("".join(self.plain), self.breaks, self.pronunciations, [*self.origins, len(self.source)])
+        self._keep(position, len(source))
+        self._parsed.text = "".join(self._plain)
+        self._parsed.origins.append(len(source))
+        return self._parsed
 
     def _parse_markup(self, start: int, closed_names: set[str]) -> int:
         """Applies the markup at `start` and returns where it ends: `start` itself if there is none."""
-        source = self.source
+        source = self._source
         if source.startswith("<!--", start):
             return self._find_after("-->", start + len("<!--"))
         if source.startswith("<![CDATA[", start):
@@ -156,7 +110,7 @@ class _Parser:
         if source.startswith(("<?xml", "<!DOCTYPE"), start):
             end = source.find(">", start, start + LONGEST_TAG)
             return end + 1 if end >= 0 else start
-        tag = _find_tag(source, start)
+        tag = find_tag(source, start)
         if tag is None:
             return self._skip_unfinished(start)
         if self._is_comparison(tag, closed_names):
@@ -164,90 +118,142 @@ class _Parser:
         self._apply(tag)
         return tag.end()
 
+    def _parse_bracket(self, start: int) -> int:
+        """The same for an audio tag."""
+        bracket = audio_tags.match_bracket(self._source, start)
+        if bracket is None:
+            return start
+        follower = self._source[bracket.end() : bracket.end() + 1]
+        begins_sentence = (not self._last_mark or self._last_mark in _SENTENCE_ENDS) and follower not in ("[", ":")
+        word = _LAST_WORD.search(self._recent)
+        tag = audio_tags.interpret(bracket[1], word[1] if word else "", begins_sentence=begins_sentence)
+        if tag is None:
+            return start
+        if self._last[-1:].isalnum() and follower.isalnum():
+            self._insert_space(" ", start)  # the tag may be all that separates two words
+        if tag.prosody is not None:
+            self._tag, self._line_feeds = tag.prosody, None
+            self._note_manner()
+        self._add_break(tag.pause)
+        return bracket.end()
+
     def _find_after(self, mark: str, start: int) -> int:
         """Where the next `mark` ends; `start` if there is none, so that text after an open comment is still spoken."""
         # Searched from the end once: "<!--" * 10,000 must not cost a search each.
-        if mark not in self.last_position:
-            self.last_position[mark] = self.source.rfind(mark)
-        if start > self.last_position[mark]:
+        if mark not in self._last_position:
+            self._last_position[mark] = self._source.rfind(mark)
+        if start > self._last_position[mark]:
             return start
-        return self.source.index(mark, start) + len(mark)
+        return self._source.index(mark, start) + len(mark)
 
     def _skip_unfinished(self, start: int) -> int:
         """Where a known tag that the end of the text cuts off ends: it is not spoken."""
-        if len(self.source) - start > LONGEST_TAG:
+        if len(self._source) - start > LONGEST_TAG:
             return start
-        unfinished = _UNFINISHED_TAG.match(self.source, start)
-        if unfinished and unfinished["name"] and _family(unfinished) in KNOWN_TAGS:
-            return len(self.source)
+        unfinished = UNFINISHED_TAG.match(self._source, start)
+        if unfinished and unfinished["name"] and find_family(unfinished) in KNOWN_TAGS:
+            return len(self._source)
         return start
 
     def _is_comparison(self, tag: re.Match[str], closed_names: set[str]) -> bool:
         """`x<y>z` and `List<String>` are text: next to a letter, no attributes, no known name, never closed."""
         name = tag["name"].lower()
-        touches_word = (self.source[: tag.start()] or self.before)[-1:].isalnum()
+        before = self._source[tag.start() - 1] if tag.start() else self._last[-1:]
         bare = not (tag["close"] or tag["attributes"]) and not tag[0].endswith("/>")
         known = name in KNOWN_TAGS or name in BLOCK_TAGS or name in closed_names
-        return touches_word and bare and not known
+        return before.isalnum() and bare and not known
 
     def _apply(self, tag: re.Match[str]) -> None:
-        name = tag["name"].lower()
-        attributes = {key.lower(): _unquote(value) for key, value in _ATTRIBUTE.findall(tag["attributes"])}
+        name, attributes = tag["name"].lower(), parse_attributes(tag)
         if name == "break" and not tag["close"]:
-            last = self._last_characters(1)
-            if last and not (last.isspace() or self.source[tag.end() : tag.end() + 1].isspace()):
-                self._insert_space(" ", tag)  # the tag may be all that separates two words
-            self._add_break(_parse_seconds(attributes))
-        elif name == "phoneme":
-            self._apply_phoneme(tag, attributes)
-        elif name in BLOCK_TAGS and self._last_characters(2) not in ("", "\n\n"):
-            self._insert_space("\n\n", tag)
+            if self._last and not (self._last[-1].isspace() or self._source[tag.end() : tag.end() + 1].isspace()):
+                self._insert_space(" ", tag.start())  # the tag may be all that separates two words
+            self._add_break(parse_seconds(attributes))
+        elif name in REPLACEMENTS:
+            self._apply_replacing(tag, name, attributes)
+        if name in BLOCK_TAGS and self._last not in ("", "\n\n"):
+            self._insert_space("\n\n", tag.start())
+        if tag["close"]:
+            self._close(name)
+        elif not tag[0].endswith("/>") and (name in MANNERS or "xml:lang" in attributes):
+            self._open_element(name, MANNERS.get(name, apply_language)(attributes, self._manner))
 
-    def _last_characters(self, count: int) -> str:
-        """The end of the plain text up to here."""
-        return (self.before + "".join(self.plain[-count:]))[-count:]
+    def _open_element(self, name: str, manner: Manner) -> None:
+        self._open.append((name, self._manner))
+        self._open_names[name] = self._open_names.get(name, 0) + 1
+        self._manner = manner
+        self._note_manner()
+
+    def _close(self, name: str) -> None:
+        """Closes the innermost open element of that name, with those inside of it that were never closed."""
+        if not self._open_names.get(name):
+            return
+        closed = ""
+        while closed != name:
+            closed, self._manner = self._open.pop()
+            self._open_names[closed] -= 1
+        self._note_manner()
+
+    def _note_manner(self) -> None:
+        manner = replace(self._manner, prosody=self._manner.prosody.combine(self._tag))
+        changes = self._parsed.changes
+        if changes and changes[-1].start == len(self._plain):
+            changes.pop()
+        changes.append(Change(len(self._plain), manner))
 
     def _add_break(self, seconds: float) -> None:
-        position = len(self.plain)
-        last = self.breaks[-1] if self.breaks else None
-        if last and not "".join(self.plain[last.position :]).strip():
-            seconds = min(last.seconds + seconds, LONGEST_BREAK_SECONDS)
-            self.breaks.pop()
+        breaks = self._parsed.breaks
+        if breaks and seconds and not "".join(self._plain[breaks[-1].position :]).strip():
+            seconds = min(breaks.pop().seconds + seconds, LONGEST_BREAK_SECONDS)
         if seconds > 0:
-            self.breaks.append(Break(position, seconds))
+            breaks.append(Break(len(self._plain), seconds))
 
-    def _apply_phoneme(self, tag: re.Match[str], attributes: dict[str, str]) -> None:
-        if tag["close"]:
-            if self.open_phonemes:
-                start, ipa = self.open_phonemes.pop()
-                if ipa and start < len(self.plain):
-                    self.pronunciations.append(Pronunciation(start, len(self.plain), ipa))
+    def _apply_replacing(self, tag: re.Match[str], name: str, attributes: dict[str, str]) -> None:
+        opened = self._replacing.setdefault(name, [])
+        if not tag["close"]:
+            if not tag[0].endswith("/>"):
+                opened.append((len(self._plain), tag.start(), attributes))
             return
-        if tag[0].endswith("/>"):
-            return
-        phonemes = attributes.get("ph", "")
-        if "arpabet" in attributes.get("alphabet", "ipa").lower():
-            phonemes = arpabet_to_ipa(phonemes)
-        self.open_phonemes.append((len(self.plain), phonemes.strip()))
+        if opened:
+            start, source_start, attributes = opened.pop()
+            # Of a longer element, the first half is spoken before the second arrives on a socket.
+            if start < len(self._plain) and tag.end() - source_start <= LONGEST_TAG:
+                self._add_replacement(REPLACEMENTS[name](start, len(self._plain), attributes))
+
+    def _add_replacement(self, replacement: Replacement | None) -> None:
+        """Of nested ones the outer counts, so that they stand in the order of the text and none overlap."""
+        known = self._parsed.replacements
+        if replacement:
+            while known and known[-1].start >= replacement.start:
+                known.pop()
+            if not known or known[-1].end <= replacement.start:
+                known.append(replacement)
 
     def _keep(self, start: int, end: int) -> None:
-        self.plain.extend(self.source[start:end])
-        self.origins.extend(range(start, end))
+        kept = self._source[start:end]
+        if self._tag != PLAIN:
+            self._end_tag_with_paragraph(kept)
+        self._plain.extend(kept)
+        self._parsed.origins.extend(range(start, end))
+        self._last = (self._last + kept[-2:])[-2:]
+        self._recent = (self._recent + kept[-_LONGEST_WORD:])[-_LONGEST_WORD:]
+        self._last_mark = kept.rstrip()[-1:] or self._last_mark
 
-    def _insert_space(self, space: str, tag: re.Match[str]) -> None:
-        self.plain.extend(space)
-        self.origins.extend([tag.start()] * len(space))
+    def _insert_space(self, space: str, position: int) -> None:
+        if self._tag != PLAIN:
+            self._end_tag_with_paragraph(space)
+        self._plain.extend(space)
+        self._parsed.origins.extend([position] * len(space))
+        self._last = (self._last + space)[-2:]
 
-
-def _unquote(value: str) -> str:
-    quoted = value[0] in "\"'“"
-    return html.unescape(value[1:-1] if quoted else value.removesuffix("/"))
-
-
-def _parse_seconds(attributes: dict[str, str]) -> float:
-    duration = _DURATION.fullmatch(attributes.get("time", ""))
-    if duration and any(character.isdigit() for character in duration[1]):
-        seconds = float(duration[1]) / (1000 if duration[2].lower() == "ms" else 1)
-    else:
-        seconds = STRENGTH_SECONDS.get(attributes.get("strength", "").lower(), STRENGTH_SECONDS["medium"])
-    return min(max(seconds, 0.0), LONGEST_BREAK_SECONDS)
+    def _end_tag_with_paragraph(self, text: str) -> None:
+        """An audio tag holds until a blank line after the words that it is for."""
+        for found in _LINES.finditer(text):
+            if found[0] != "\n":
+                self._line_feeds = 0
+            elif self._line_feeds is not None:
+                self._line_feeds += 1
+            if self._line_feeds == 2:
+                self._tag = PLAIN
+                self._parsed.changes.append(Change(len(self._plain) + found.start(), self._manner))
+                return

@@ -3,12 +3,18 @@
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise, takewhile
 
+from svc.text.elements import LONGEST_BREAK_SECONDS
 from svc.text.g2p import Phonemizer, from_ipa
+from svc.text.g2p.tokenizer import PhonemeToken
 from svc.text.language import Language
-from svc.text.markup import Break, Pronunciation
 from svc.text.normalise import normalise
 from svc.text.normalise.rules import Span
+from svc.text.normalise.say_as import say_as
+from svc.text.normalise.typography import fold
+from svc.text.parsed_text import Break, Pronunciation, Replacement, Substitution
+from svc.text.prosody import DEFAULT_MANNER, Manner
 
 # In phonemes. The model was trained on sentences and speaks longer input too fast; it takes 510 with both contexts.
 LONGEST_PHRASE = 350
@@ -31,6 +37,8 @@ class Word:
     phonemes: str
     space: bool
     """Whether the model gets a space after it."""
+    share: tuple[float, float] = (0.0, 1.0)
+    """Where its sound begins and ends in that of all words for these characters."""
 
     @property
     def spaced_phonemes(self) -> str:
@@ -53,6 +61,8 @@ class Phrase:
     """The position in the caller's text that is reached when the phrase has been spoken."""
     language: Language = Language.ENGLISH_US
     """The language it is pronounced in."""
+    manner: Manner = DEFAULT_MANNER
+    """How it is spoken, as markup asks for it."""
 
     @property
     def phonemes(self) -> str:
@@ -62,12 +72,23 @@ class Phrase:
         return phonemes
 
 
-def pronounce(
-    text: str, language: Language, pronunciations: Sequence[Pronunciation], phonemizer: Phonemizer
-) -> list[Word]:
-    """The words of a sentence, normalised and phonemized; `pronunciations` are those that the caller gave."""
-    spans = _normalise(text, language, pronunciations)
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """Words of a sentence that are spoken in the same manner and language."""
+
+    words: list[Word]
+    language: Language
+    manner: Manner = DEFAULT_MANNER
+
+
+def pronounce(text: str, language: Language, replacements: Sequence[Replacement], phonemizer: Phonemizer) -> list[Word]:
+    """The words of a sentence, normalised and phonemized.
+
+    `replacements` are what the caller wants read instead of parts of it, in the order of the text.
+    """
+    spans = _normalise(text, language, replacements)
     spoken = "".join(span.spoken for span in spans)
+    copied = [_is_copy(span, text[span.start : span.end]) for span in spans]
     starts = []  # of each span in the spoken text
     length = 0
     for span in spans:
@@ -78,12 +99,19 @@ def pronounce(
         """The characters of the sentence behind one character of the spoken text."""
         index = bisect_right(starts, position) - 1
         span = spans[index]
-        if span.spoken == text[span.start : span.end]:
+        if copied[index]:
             start = span.start + position - starts[index]
             return start, start + 1
         return span.start, span.end
 
-    tokens = phonemizer(spoken, language)
+    pronunciations = [each for each in replacements if isinstance(each, Pronunciation)]
+    phonemes = {(each.start, each.end): from_ipa(each.ipa, language) for each in pronunciations}
+    given = [
+        PhonemeToken(start, start + len(span.spoken), found, spoken[start + len(span.spoken) :][:1].isspace())
+        for start, span in zip(starts, spans, strict=True)
+        if (found := phonemes.get((span.start, span.end)))
+    ]
+    tokens = _phonemize(spoken, language, given, phonemizer)
     next_starts = [*(token.start for token in tokens[1:]), len(spoken)]
     words = [
         Word(
@@ -96,53 +124,112 @@ def pronounce(
         )
         for token, next_start in zip(tokens, next_starts, strict=False)
     ]
-    for pronunciation in pronunciations:
-        words = _override(words, pronunciation, from_ipa(pronunciation.ipa, language))
-    return words
+    return list(_share_characters(words))
 
 
-def _normalise(text: str, language: Language, pronunciations: Sequence[Pronunciation]) -> list[Span]:
-    """The spans of the text; where the caller gave the pronunciation, the text stays as it is."""
+def _phonemize(
+    spoken: str, language: Language, given: Sequence[PhonemeToken], phonemizer: Phonemizer
+) -> list[PhonemeToken]:
+    """The tokens of the spoken text, with those that are given instead of the ones at their places.
+
+    Where a word reaches over the edge of a given one, as in Chinese, whose words are not marked, it is cut there: the
+    text is phonemized in several parts.
+    """
+    tokens = phonemizer(spoken, language)
+    edges = {edge for token in given for edge in (token.start, token.end)}
+    cuts = sorted(edge for edge in edges if any(token.start < edge < token.end for token in tokens))
+    if cuts:
+        tokens = [
+            replace(token, start=start + token.start, end=start + token.end)
+            for start, end in pairwise([0, *cuts, len(spoken)])
+            for token in phonemizer(spoken[start:end], language)
+        ]
+    for each in given:
+        before = [token for token in tokens if token.end <= each.start]
+        inside = [token for token in tokens if each.start <= token.start < each.end]
+        after = [token for token in tokens if token.start >= each.end]
+        if inside:
+            each = replace(each, space=inside[-1].space)
+        elif before and spoken[each.start - 1].isspace():
+            before[-1] = replace(before[-1], space=True)
+        tokens = [*before, each, *after]
+    return tokens
+
+
+def _is_copy(span: Span, text: str) -> bool:
+    """Whether the text is read as it is written, up to look-alikes: each character stands for itself."""
+    return len(span.spoken) == len(text) and (span.spoken == text or span.spoken == fold(text).text)
+
+
+def _normalise(text: str, language: Language, replacements: Sequence[Replacement]) -> list[Span]:
+    """The spans of the text and of what is read instead of parts of it."""
     spans: list[Span] = []
     position = 0
-    for start, end in [*((each.start, each.end) for each in pronunciations), (len(text), len(text))]:
-        spans += [
-            Span(position + span.start, position + span.end, span.spoken)
-            for span in normalise(text[position:start], language)
-        ]
-        if start < end:
-            spans.append(Span(start, end, text[start:end]))
-        position = end
-    return spans
+    for each in replacements:
+        spans += _shift(normalise(text[position : each.start], language), position)
+        spans += _replace(text[each.start : each.end], each, language)
+        position = each.end
+    return spans + _shift(normalise(text[position:], language), position)
 
 
-def _override(words: list[Word], pronunciation: Pronunciation, phonemes: str) -> list[Word]:
-    """The words, with those that the pronunciation covers merged into one that has these phonemes."""
-    inside = [word for word in words if word.start < pronunciation.end and word.end > pronunciation.start]
-    if not inside or not phonemes:
-        return words
-    first = words.index(inside[0])
-    merged = replace(
-        inside[-1],
-        start=inside[0].start,
-        spoken="".join(word.spoken + word.tail for word in inside[:-1]) + inside[-1].spoken,
-        phonemes=phonemes,
-    )
-    return [*words[:first], merged, *words[first + len(inside) :]]
+def _replace(text: str, replacement: Replacement, language: Language) -> list[Span]:
+    """Where the caller gave the pronunciation, the text stays as it is."""
+    start, end = replacement.start, replacement.end
+    if isinstance(replacement, Pronunciation):
+        return [Span(start, end, text)]
+    if isinstance(replacement, Substitution):
+        return [Span(start, end, "".join(span.spoken for span in normalise(replacement.alias, language)))]
+    spoken = say_as(text, replacement.interpret_as, replacement.format, language)
+    return _shift(normalise(text, language), start) if spoken is None else [Span(start, end, spoken)]
 
 
-def make_phrases(words: list[Word], breaks: list[Break], pause: float = 0.0, ending: str = ".") -> Iterator[Phrase]:
-    """A sentence's words, cut at its breaks and where they are too long; `pause` is the silence after the sentence.
+def _shift(spans: list[Span], offset: int) -> list[Span]:
+    return [Span(offset + span.start, offset + span.end, span.spoken) for span in spans]
 
-    `ending` is the mark that it is spoken with if it has none of its own.
+
+def _share_characters(words: list[Word]) -> Iterator[Word]:
+    """The same words; those that stand for the same characters know which part of their sound they are."""
+    first = 0
+    while first < len(words):
+        last, end = first + 1, words[first].end
+        while last < len(words) and words[last].start < end:
+            end = max(end, words[last].end)
+            last += 1
+        total = sum(len(word.phonemes) for word in words[first:last])
+        spoken = 0
+        for word in words[first:last]:
+            begin, spoken = spoken, spoken + len(word.phonemes)
+            yield replace(word, start=words[first].start, end=end, share=(begin / total, spoken / total))
+        first = last
+
+
+def make_phrases(clauses: list[Clause], breaks: list[Break], pause: float = 0.0, ending: str = ".") -> Iterator[Phrase]:
+    """A sentence, cut at its breaks, where its manner changes, and where it is too long.
+
+    `pause` is the silence after the sentence, `ending` the mark that it is spoken with if it has none of its own.
     """
-    position = 0
+    pending: Phrase | None = None
     for each in breaks:
-        cut = next((i for i in range(position, len(words)) if words[i].start >= each.position), len(words))
-        yield from _cut_to_length(words[position:cut], each.seconds, "," if cut < len(words) else ending)
-        position = cut
-    if position < len(words):
-        yield from _cut_to_length(words[position:], pause, ending)
+        before, clauses = _cut(clauses, each.position)
+        if pending and not before:  # no word between two breaks: they are one
+            pending = replace(pending, pause=min(pending.pause + each.seconds, LONGEST_BREAK_SECONDS))
+            continue
+        for phrase in _cut_to_length(before, each.seconds, "," if clauses else ending):
+            yield from [pending] if pending else []
+            pending = phrase
+    yield from [pending] if pending else []
+    if clauses:
+        yield from _cut_to_length(clauses, pause, ending)
+
+
+def _cut(clauses: list[Clause], position: int) -> tuple[list[Clause], list[Clause]]:
+    """The clauses before and after a position in the text."""
+    for index, clause in enumerate(clauses):
+        cut = next((i for i, word in enumerate(clause.words) if word.start >= position), None)
+        if cut is not None:
+            before = [replace(clause, words=clause.words[:cut])] if cut else []
+            return [*clauses[:index], *before], [replace(clause, words=clause.words[cut:]), *clauses[index + 1 :]]
+    return clauses, []
 
 
 def last_phonemes(words: Sequence[Word]) -> str:
@@ -161,19 +248,29 @@ def _join(words: Sequence[Word]) -> str:
     return "".join(word.spaced_phonemes for word in words)
 
 
-def _cut_to_length(words: list[Word], pause: float, ending: str) -> Iterator[Phrase]:
+def _cut_to_length(clauses: list[Clause], pause: float, ending: str) -> Iterator[Phrase]:
     """Phrases that the engine can take; the pause comes after the last of them."""
-    groups = _group(words)
+    groups = [replace(clause, words=group) for clause in clauses for group in _group(clause.words)]
     if not groups:
         yield Phrase((), pause)
     for index, group in enumerate(groups):
+        last = index == len(groups) - 1
+        before = [word for each in reversed(_same_voice(groups[:index][::-1], group)) for word in each.words]
+        after = [word for each in _same_voice(groups[index + 1 :], group) for word in each.words]
         yield Phrase(
-            tuple(group),
-            pause if index == len(groups) - 1 else 0.0,
-            last_phonemes(groups[index - 1]) if index else "",
-            first_phonemes(groups[index + 1]) if index + 1 < len(groups) else "",
-            ending,
+            tuple(group.words),
+            pause if last else 0.0,
+            last_phonemes(before) if before else "",
+            first_phonemes(after) if after else "",
+            ending if last else ",",
+            language=group.language,
+            manner=group.manner,
         )
+
+
+def _same_voice(neighbours: list[Clause], clause: Clause) -> list[Clause]:
+    """The nearest neighbours that the same voice speaks: another one is another person, whose sentence ends there."""
+    return list(takewhile(lambda each: each.manner.voice == clause.manner.voice, neighbours))
 
 
 def _group(words: list[Word]) -> list[list[Word]]:
@@ -201,7 +298,19 @@ def _find_cut(words: list[Word]) -> int:
 
 
 def _split_long_words(words: list[Word]) -> Iterator[Word]:
-    """The same words; one with very many phonemes becomes several."""
+    """The same words; one with very many phonemes becomes several, each with its part of the characters' sound."""
     for word in words:
-        for start in range(0, len(word.phonemes), LONGEST_PHRASE // 2):
-            yield replace(word, phonemes=word.phonemes[start : start + LONGEST_PHRASE // 2])
+        count = -(-len(word.phonemes) // (LONGEST_PHRASE // 2))
+        if count == 1:
+            yield word
+            continue
+        low, high = word.share
+        for index in range(count):
+            begin, end = index / count, (index + 1) / count
+            yield replace(
+                word,
+                spoken=word.spoken[int(begin * len(word.spoken)) : int(end * len(word.spoken))],
+                tail=word.tail if index == count - 1 else "",
+                phonemes=word.phonemes[index * (LONGEST_PHRASE // 2) : (index + 1) * (LONGEST_PHRASE // 2)],
+                share=(low + begin * (high - low), low + end * (high - low) if index < count - 1 else high),
+            )

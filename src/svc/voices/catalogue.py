@@ -1,19 +1,25 @@
 """The voices that the service can speak with: built-in and cloned ones, found by id, key or name."""
 
-from collections.abc import Iterable, Iterator
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
 
-from svc.engine.protocol import StyleTable
+from svc.audio.equalizer import FLAT, SpectralEnvelope
+from svc.auth.keys import ANYONE, Principal
+from svc.engine.protocol import NO_LAYER_OFFSETS, NO_VOCODER_EMBEDDING, StyleTable
 from svc.errors import VoiceNotFound
 from svc.text.language import Language
 from svc.voices.built_in import KokoroVoice
 from svc.voices.custom_voice import CustomVoice
-from svc.voices.parameters import VoiceParameters
+from svc.voices.mixes import describe_mix, is_mix, parse_mix, write_mix
+from svc.voices.parameters import Vector, VoiceParameters
 
 FALLBACK_VOICE = "af_heart"
+
+_NOBODY = Principal("", frozenset())  # owns no voice
 
 # Voice ids that clients of the imitated API have built in, and the voices that answer to them here.
 _WELL_KNOWN_IDS = {
@@ -32,6 +38,23 @@ _WELL_KNOWN_IDS = {
     "29vD33N1CtxCmqQRPOHJ": "am_onyx",
     "CwhRBWXzGAHq8TQ4Fs17": "am_liam",
     "CYw3kZ02Hs0563khs1Fj": "am_echo",
+    "ErXwobaYiN019PkySvjV": "am_michael",
+    "MF3mGyEYCl7XYWbV9V6O": "af_jessica",
+    "TxGEqnHWrfWFTfGW9XjX": "am_liam",
+    "VR6AewLTigWG4xSOukaG": "am_fenrir",
+    "yoZ06aMxZJJ28mfd3POQ": "am_eric",
+}
+# The names under which clients of the imitated API have known some of them for longest.
+_LEGACY_NAMES = {
+    "Rachel": "21m00Tcm4TlvDq8ikWAM",
+    "Domi": "AZnzlk1XvdvUeBnXmlld",
+    "Bella": "EXAVITQu4vr4xnSDxMaL",
+    "Antoni": "ErXwobaYiN019PkySvjV",
+    "Elli": "MF3mGyEYCl7XYWbV9V6O",
+    "Josh": "TxGEqnHWrfWFTfGW9XjX",
+    "Arnold": "VR6AewLTigWG4xSOukaG",
+    "Adam": "pNInz6obpgDQGcFmaJgB",
+    "Sam": "yoZ06aMxZJJ28mfd3POQ",
 }
 
 
@@ -51,7 +74,9 @@ class Voice:
     parameters: VoiceParameters | None = None
     """The parameters of a cloned voice."""
     custom: CustomVoice | None = None
-    """The stored record of a cloned voice; None while it has not been stored."""
+    """The stored record of a custom voice; None while it has not been stored."""
+    parts: tuple[tuple["Voice", float], ...] = ()
+    """The voices that a mix consists of, and their shares, whose sum is 1."""
 
     @classmethod
     def of_built_in(cls, voice: KokoroVoice) -> Self:
@@ -66,6 +91,31 @@ class Voice:
             voice.style,
         )
 
+    @classmethod
+    def of_mix(cls, weighted: Sequence[tuple["Voice", float]]) -> Self:
+        """The weighted mean of voices. Its language is that of the voice with the largest share."""
+        total = sum(weight for _, weight in weighted)
+        parts = tuple((voice, weight / total) for voice, weight in weighted)
+        voice_id = write_mix([(voice.key, weight) for voice, weight in weighted])
+        accents, genders = {voice.accent for voice, _ in parts}, {voice.gender for voice, _ in parts}
+        return cls(
+            voice_id,
+            describe_mix([(voice.name, weight) for voice, weight in weighted]),
+            voice_id,
+            max(parts, key=lambda part: part[1])[0].language,
+            accents.pop() if len(accents) == 1 else "",
+            genders.pop() if len(genders) == 1 else "",
+            neutral=_mean((voice.neutral, share) for voice, share in parts),
+            parts=parts,
+        )
+
+    @property
+    def custom_parts(self) -> tuple[CustomVoice, ...]:
+        """The custom voices that are heard: itself, or those in a mix."""
+        if self.custom:
+            return (self.custom,)
+        return tuple(custom for part, _ in self.parts for custom in part.custom_parts)
+
     @property
     def style(self) -> StyleTable:
         return self.style_in(self.language)
@@ -74,32 +124,72 @@ class Voice:
         """The style table for a language. A built-in voice has one for all of them."""
         if self.table is not None:
             return self.table
-        assert self.parameters is not None
         # Half a megabyte, computed on each use: keeping it for every clone would cost more than making it.
+        if self.parts:
+            return _mean((voice.style_in(language), share) for voice, share in self.parts)
+        assert self.parameters is not None
         own = np.concatenate([self.parameters.timbre, self.parameters.melody_in(language)])
         style: StyleTable = self.neutral + own
         return style
 
     def pitch_scale_in(self, language: Language) -> float:
         """The factor by which the predicted pitch is multiplied."""
+        if self.parts:
+            return math.exp(sum(share * math.log(voice.pitch_scale_in(language)) for voice, share in self.parts))
         return self.parameters.pitch_scale_in(language) if self.parameters else 1.0
+
+    def layer_offsets_in(self, language: Language) -> Vector:
+        """[11, 128], added to the timbre in each layer."""
+        if self.parts:
+            return _mean((voice.layer_offsets_in(language), share) for voice, share in self.parts)
+        return self.parameters.layer_offsets_in(language) if self.parameters else NO_LAYER_OFFSETS
+
+    @property
+    def vocoder_embedding(self) -> Vector:
+        """[256]"""
+        if self.parts:
+            return _mean((voice.vocoder_embedding, share) for voice, share in self.parts)
+        return self.parameters.vocoder_embedding if self.parameters else NO_VOCODER_EMBEDDING
+
+    @property
+    def equalizer_gains(self) -> SpectralEnvelope:
+        """[20], in dB."""
+        if self.parts:
+            return _mean((voice.equalizer_gains, share) for voice, share in self.parts)
+        return self.parameters.equalizer_gains if self.parameters else FLAT
+
+
+def _mean(weighted: Iterable[tuple[Vector, float]]) -> Vector:
+    first, *others = (np.float32(share) * value for value, share in weighted)
+    return sum(others, start=first)
 
 
 class VoiceCatalogue:
     """All voices. An unknown id is spoken by the default voice, unless `strict`.
 
+    If `private`, a cloned voice is found by the key that it belongs to, and by no other key of the keys table.
+
     Cloned voices change while other threads read: each change replaces the dictionary, and a request that holds a
     `Voice` keeps it to its end even if the voice is removed.
     """
 
-    def __init__(self, built_in: Iterable[KokoroVoice], default: str = FALLBACK_VOICE, strict: bool = False) -> None:
+    def __init__(
+        self,
+        built_in: Iterable[KokoroVoice],
+        default: str = FALLBACK_VOICE,
+        strict: bool = False,
+        private: bool = False,
+    ) -> None:
         voices = [Voice.of_built_in(each) for each in built_in]
         self._built_in = {voice.voice_id: voice for voice in voices}
         self._by_name = {**{voice.key: voice for voice in voices}, **{voice.name.lower(): voice for voice in voices}}
         self._custom: dict[str, Voice] = {}
         self._mean_style = np.mean([voice.style for voice in voices], axis=0)
         self._strict = strict
+        self._private = private
         self._well_known_ids = {} if strict else _WELL_KNOWN_IDS
+        self.legacy_names: dict[str, str] = {} if strict else _LEGACY_NAMES
+        """Names and ids that clients of the imitated API know; the id of each is a well-known one."""
         self._default = default
         if not default.startswith("custom-"):  # cloned voices are loaded later
             self.find(default)
@@ -116,27 +206,64 @@ class VoiceCatalogue:
         yield from self._built_in.values()
         yield from self._custom.values()
 
-    def find(self, voice_id: str) -> Voice:
-        """The voice with that id, key or name; unless strict, also the one for a well-known id.
+    def list_for(self, caller: Principal) -> list[Voice]:
+        """The voices that the caller may use."""
+        return [voice for voice in self if self._may_use(voice, caller)]
 
-        If several voices have a name, a built-in one comes first, then the one that was created first.
+    def find(self, voice_id: str, caller: Principal = ANYONE) -> Voice:
+        """The voice with that id, key or name, or the mix; unless strict, also that of a well-known id or legacy name.
+
+        If several voices have a name, a built-in one comes first, then the one that was created first. A voice that
+        the caller may not use does not exist for them.
         """
+        if voice := self._find_one(voice_id, caller):
+            return voice
+        if is_mix(voice_id):
+            return self.mix(parse_mix(voice_id), caller)
+        raise VoiceNotFound(voice_id)
+
+    def _find_one(self, voice_id: str, caller: Principal) -> Voice | None:
         known = self._well_known_ids.get(voice_id, voice_id)
         voice = self._built_in.get(known) or self._custom.get(known) or self._by_name.get(known.lower())
         if voice is None:
-            voice = next((each for each in self._custom.values() if each.name.lower() == known.lower()), None)
-        if voice is None:
-            raise VoiceNotFound(voice_id)
-        return voice
+            named = (each for each in self._custom.values() if each.name.lower() == known.lower())
+            voice = next((each for each in named if self._may_use(each, caller)), None)
+        if voice is None and (legacy := self.legacy_names.get(known.capitalize())):
+            return self._find_one(legacy, caller)
+        return voice if voice and self._may_use(voice, caller) else None
 
-    def resolve(self, voice_id: str) -> Voice:
+    def mix(self, weights: Iterable[tuple[str, float]], caller: Principal = ANYONE) -> Voice:
+        """The weighted mean of the voices with these ids, which must exist; of one voice, the voice itself.
+
+        Nothing is kept: a mix is made in about a millisecond.
+        """
+        parts: dict[Voice, float] = {}
+        for voice_id, weight in weights:
+            voice = self._find_one(voice_id, caller)
+            if voice is None:
+                raise VoiceNotFound(voice_id)
+            parts[voice] = parts.get(voice, 0.0) + weight
+        return next(iter(parts)) if len(parts) == 1 else Voice.of_mix(list(parts.items()))
+
+    def find_common(self, voice_id: str) -> Voice | None:
+        """The voice with that id, key or name that every caller may use; None if there is none."""
+        try:
+            return self.find(voice_id, _NOBODY)
+        except VoiceNotFound:
+            return None
+
+    def resolve(self, voice_id: str, caller: Principal) -> Voice:
         """The voice that speaks for an id, known or not."""
         try:
-            return self.find(voice_id)
+            return self.find(voice_id, caller)
         except VoiceNotFound:
             if self._strict:
                 raise
             return self.default
+
+    def _may_use(self, voice: Voice, caller: Principal) -> bool:
+        custom = voice.custom
+        return not self._private or custom is None or custom.owner is None or custom.may_be_changed_by(caller)
 
     def replace_custom(self, voices: Iterable[CustomVoice]) -> None:
         """Replaces all cloned voices by these."""
@@ -149,11 +276,16 @@ class VoiceCatalogue:
 
     def build_custom(self, voice: CustomVoice) -> Voice:
         """A stored voice as one that can speak, without adding it to the catalogue."""
+        own, own_share = self.build(voice.parameters, voice.language), 1.0 - sum(share for _, share in voice.blend)
+        if voice.blend:
+            parts = [(self._by_name[key], share) for key, share in voice.blend]
+            own = Voice.of_mix([*parts, (own, own_share)] if own_share > 1e-6 else parts)
         return replace(
-            self.build(voice.parameters, voice.language),
+            own,
             voice_id=voice.voice_id,
             name=voice.name,
             key=voice.voice_id,
+            language=voice.language,
             accent=voice.labels.get("accent", ""),
             gender=voice.labels.get("gender", ""),
             custom=voice,

@@ -8,10 +8,13 @@ import secrets
 import string
 import time
 import zipfile
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Self
 
+from svc.auth.keys import Principal, is_operator
 from svc.text.language import Language
+from svc.voices.built_in import load_built_in_voices
 from svc.voices.parameters import VoiceParameters
 
 ID = re.compile(r"custom-[A-Za-z0-9]{20}")
@@ -76,6 +79,10 @@ class Report:
         )
 
 
+NOT_MEASURED = Report(ReferenceMeasurements(0, 0, 0, 0, 0, 0, 0), 0.0, "", 0.0, ())
+"""The report of a mix, which is made from no recording."""
+
+
 def nearest_voice_warning(nearest: str) -> str:
     """The warning that a built-in voice is more similar than the clone."""
     return (
@@ -109,7 +116,7 @@ class CustomVoice:
     report: Report
     created_at: int
     key_id: str
-    """The API key that it was made with."""
+    """The API key that it was made with, or was given to."""
     consent: bool
     """Whether the request said that the speaker agrees."""
     description: str = ""
@@ -119,6 +126,8 @@ class CustomVoice:
     """Counts the changes."""
     changed_at: float = 0.0
     """When the last change was made: decides between two that were made at once on different servers."""
+    blend: tuple[tuple[str, float], ...] = ()
+    """The built-in voices in a mix, by key, and their shares. The rest of 1 is the share of the parameters."""
     preview_token: str = field(default_factory=lambda: secrets.token_urlsafe(16))
     """Whoever has it may hear the preview."""
     parameters_hash: str = field(init=False)
@@ -126,7 +135,8 @@ class CustomVoice:
 
     def __post_init__(self) -> None:
         # Here and not when it is asked for: that is on the event loop, for every voice of a list.
-        content = json.dumps(self.parameters.to_json(), sort_keys=True).encode()
+        made_of = self.parameters.to_json() if not self.blend else [self.parameters.to_json(), self.blend]
+        content = json.dumps(made_of, sort_keys=True).encode()
         object.__setattr__(self, "parameters_hash", hashlib.sha256(content).hexdigest())
 
     @property
@@ -137,6 +147,15 @@ class CustomVoice:
         changed in the same microsecond.
         """
         return self.revision, self.changed_at, _checksum(self._to_fields())
+
+    @property
+    def owner(self) -> str | None:
+        """The key of the keys table that it belongs to; None if it belongs to whoever runs the server."""
+        return None if is_operator(self.key_id) else self.key_id
+
+    def may_be_changed_by(self, caller: Principal) -> bool:
+        """Its owner may change it, and whoever runs the server."""
+        return caller.is_operator or caller.key_id == self.key_id
 
     def revise(self, **changes: Any) -> Self:
         """The next version, with these fields changed."""
@@ -162,6 +181,7 @@ class CustomVoice:
             "reference": asdict(self.reference) if self.reference else None,
             "report": asdict(self.report),
             "parameters": self.parameters.to_json(),
+            **({"blend": [list(part) for part in self.blend]} if self.blend else {}),
         }
 
     @classmethod
@@ -196,7 +216,16 @@ def _parse_fields(fields: dict[str, Any]) -> dict[str, Any]:
         "parameters": VoiceParameters.from_json(fields["parameters"]),
         "report": Report(**{**report, "measured": measured, "warnings": warnings}),
         "reference": StoredReference(**fields["reference"]) if fields["reference"] else None,
+        "blend": _parse_blend(fields.get("blend", ())),
     }
+
+
+def _parse_blend(parts: Sequence[Sequence[Any]]) -> tuple[tuple[str, float], ...]:
+    known = {voice.key for voice in load_built_in_voices()}
+    blend = tuple((str(key), float(share)) for key, share in parts)
+    if not all(key in known and 0 < share <= 1 for key, share in blend) or sum(share for _, share in blend) > 1 + 1e-6:
+        raise DamagedVoice("it is mixed of voices or shares that do not exist")
+    return blend
 
 
 def pack_archive(voice: CustomVoice, reference: bytes | None) -> bytes:

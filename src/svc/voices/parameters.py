@@ -2,6 +2,7 @@
 
 import base64
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -73,6 +74,19 @@ class VoiceParameters:
         low, high = PITCH_SCALES
         if not low <= self.pitch_scale <= high:
             raise ValueError(f"the voice's pitch_scale must be between {low} and {high}")
+
+    @classmethod
+    def mean(cls, weighted: Sequence[tuple["VoiceParameters", float]]) -> Self:
+        """The weighted mean of voices; of none, the mean voice itself."""
+        total = sum(weight for _, weight in weighted) or 1.0
+        shares = [(parameters, np.float32(weight / total)) for parameters, weight in weighted]
+
+        def mean(name: str) -> Vector:
+            zero: Vector = np.zeros(_BOUNDS[name][0], dtype=np.float32)
+            return sum((share * getattr(parameters, name) for parameters, share in shares), start=zero)
+
+        pitch = math.exp(sum(share * math.log(parameters.pitch_scale) for parameters, share in shares))
+        return cls(pitch_scale=pitch, **{name: mean(name) for name in _BOUNDS})
 
     # A style carries an accent, too: Kokoro's American voices are hard to understand in other languages. There a clone
     # gets the mean melody of the language's own voices, and their mean timbre in the layers that decide pronunciation

@@ -36,7 +36,7 @@ _MAX_ATTEMPTS = 10  # of one upload that other servers overtake
 # An object that no voice.json names may be that of an upload whose voice.json follows.
 _LEFTOVER_AGE = timedelta(minutes=15)
 
-_FAILURES = (BaseError, OSError, TimeoutError, StorageUnavailable)
+FAILURES = (BaseError, OSError, TimeoutError, StorageUnavailable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,10 +101,10 @@ class VoiceSync:
     async def running(self, supervisor: Supervisor) -> AsyncIterator[None]:
         """Fetches and uploads in the background, beginning at once."""
         async with (
-            supervisor.repeating("voice_fetch", self.fetch, self._fetch_seconds, expected=_FAILURES),
-            supervisor.repeating("voice_upload", self.upload, _UPLOAD_POLL_SECONDS, expected=_FAILURES),
+            supervisor.repeating("voice_fetch", self.fetch, self._fetch_seconds, expected=FAILURES),
+            supervisor.repeating("voice_upload", self.upload, _UPLOAD_POLL_SECONDS, expected=FAILURES),
             # On its own: an upload can wait for a slow object store.
-            supervisor.repeating("voice_lag", self._measure_lag, _UPLOAD_POLL_SECONDS, expected=_FAILURES),
+            supervisor.repeating("voice_lag", self._measure_lag, _UPLOAD_POLL_SECONDS, expected=FAILURES),
         ):
             yield
 
@@ -124,7 +124,7 @@ class VoiceSync:
             await asyncio.to_thread(self._store.complete_upload, pending[voice_id])
 
         try:
-            await _try_each(pending, upload_one, self._upload_failures)
+            await try_each(pending, upload_one, self._upload_failures)
         finally:
             await self._measure_lag()
 
@@ -176,7 +176,7 @@ class VoiceSync:
                 changed = True
 
         try:
-            await _try_each(listed.keys() | (local.keys() - removed), compare, self._fetch_failures)
+            await try_each(listed.keys() | (local.keys() - removed), compare, self._fetch_failures)
         finally:
             if changed:
                 await asyncio.to_thread(self._refresh)
@@ -283,7 +283,7 @@ def _lacks_reference(listed: ListedVoice, stored: _Known | None) -> bool:
     return stored is not None and stored.reference is not None and stored.reference not in listed.references
 
 
-async def _try_each(voice_ids: Iterable[str], work: Callable[[str], Awaitable[None]], failures: dict[str, int]) -> None:
+async def try_each(voice_ids: Iterable[str], work: Callable[[str], Awaitable[None]], failures: dict[str, int]) -> None:
     """Does the work for each voice; raises the last failure at the end, or when there are too many."""
     last: BaseException | None = None
     failed = 0
@@ -291,7 +291,7 @@ async def _try_each(voice_ids: Iterable[str], work: Callable[[str], Awaitable[No
     for voice_id in sorted(voice_ids, key=lambda voice_id: failures.get(voice_id, 0)):
         try:
             await work(voice_id)
-        except _FAILURES as error:
+        except FAILURES as error:
             last, failed = error, failed + 1
             failures[voice_id] = failures.get(voice_id, 0) + 1
             if failed == _MAX_FAILURES:

@@ -57,8 +57,10 @@ class Running:
     server: Server
 
     def url(self, kind: str, /, voice: str = VOICE, **query: str) -> str:
+        """Of `stream-input`, `multi-stream-input`, or one of those with `dialogue/` before it."""
         address = self.address.replace("http", "ws", 1)
-        return f"{address}/v1/text-to-speech/{voice}/{kind}?{urlencode({'output_format': 'pcm_24000', **query})}"
+        path = f"text-to-{kind}" if kind.startswith("dialogue/") else f"text-to-speech/{voice}/{kind}"
+        return f"{address}/v1/{path}?{urlencode({'output_format': 'pcm_24000', **query})}"
 
     @contextmanager
     def open(self, kind: str, headers: Frame | None = None, /, **query: str) -> Iterator["Caller"]:
@@ -138,7 +140,7 @@ def running(
         thread = threading.Thread(target=lambda: asyncio.run(server.serve([listener])))
         thread.start()
         try:
-            eventually(lambda: server.started and httpx.get(f"{address}/health").status_code == 200)
+            eventually(lambda: server.started and httpx.get(f"{address}/health", timeout=120).status_code == 200)
             yield Running(address, engine, server)
         finally:
             engine.may_speak.set()

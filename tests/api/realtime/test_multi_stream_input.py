@@ -7,7 +7,7 @@ import httpx
 import pytest
 from websockets.exceptions import InvalidStatus
 
-from svc.api.realtime.protocols import MAX_CONTEXTS
+from svc.api.realtime.speech import MAX_CONTEXTS
 from svc.text.g2p import Phonemizer
 from tests.api.realtime.conftest import Frame, Running, audio, join_characters, running
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -21,6 +21,9 @@ from pipecat.frames.frames import (  # type: ignore[import-not-found]
 from pipecat.pipeline.pipeline import Pipeline  # type: ignore[import-not-found]
 from pipecat.pipeline.worker import PipelineWorker  # type: ignore[import-not-found]
 from pipecat.processors.frame_processor import FrameDirection, FrameProcessor  # type: ignore[import-not-found]
+from pipecat.services.elevenlabs.dialogue.tts import (  # type: ignore[import-not-found]
+    ElevenLabsDialogueTTSService,
+)
 from pipecat.services.elevenlabs.tts import (  # type: ignore[import-not-found]
     ElevenLabsHttpTTSService,
     ElevenLabsTTSService,
@@ -100,15 +103,22 @@ def socket(key: str = KEY) -> ElevenLabsTTSService:
     return ElevenLabsTTSService(api_key=key, url=ADDRESS.replace("http", "ws"), sample_rate=RATE, settings=settings)
 
 
-async def over_the_socket(key: str = KEY) -> object:
-    conversation = Conversation(socket(key))
+def dialogue_socket() -> ElevenLabsDialogueTTSService:
+    """Its model is eleven_v4_turbo."""
+    settings = ElevenLabsDialogueTTSService.Settings(voice=VOICE)
+    address = ADDRESS.replace("http", "ws")
+    return ElevenLabsDialogueTTSService(api_key=KEY, url=address, sample_rate=RATE, settings=settings)
+
+
+async def over_the_socket(connect: Callable[[], TTSService]) -> object:
+    conversation = Conversation(connect())
     async with conversation.going_on():
         await conversation.reply(TEXT)
     return conversation.outcome()
 
 
-async def interrupted() -> object:
-    conversation = Conversation(socket())
+async def interrupted(connect: Callable[[], TTSService]) -> object:
+    conversation = Conversation(connect())
     async with conversation.going_on():
         await conversation.reply(STORY)
         await conversation.interrupt()
@@ -131,10 +141,12 @@ async def over_http(key: str = KEY) -> object:
 
 report(
     {
-        "socket": lambda: asyncio.run(over_the_socket()),
+        "socket": lambda: asyncio.run(over_the_socket(socket)),
         "http": lambda: asyncio.run(over_http()),
-        "interrupted": lambda: asyncio.run(interrupted()),
-        "wrong_key": lambda: asyncio.run(over_the_socket("wrong")),
+        "interrupted": lambda: asyncio.run(interrupted(socket)),
+        "wrong_key": lambda: asyncio.run(over_the_socket(lambda: socket("wrong"))),
         "wrong_key_over_http": lambda: asyncio.run(over_http("wrong")),
+        "dialogue": lambda: asyncio.run(over_the_socket(dialogue_socket)),
+        "interrupted_dialogue": lambda: asyncio.run(interrupted(dialogue_socket)),
     }
 )

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from svc.admission.admission import Admission, Place
-from svc.api.realtime.messages import ServerMessages
+from svc.api.realtime.server_messages import ServerMessages
 from svc.auth.keys import Principal
 from svc.errors import TextTooLong
 from svc.metrics import Metrics
@@ -22,11 +22,14 @@ from svc.synthesis.streaming import StreamingSynthesis
 class _Piece:
     """Text that waits to be spoken."""
 
+    turn: SynthesisRequest
     text: str = ""
     complete: bool = False
     """Whether nothing that follows can belong to its last sentence."""
     flushed: bool = False
     """Whether the client asked for all of it, so that it is spoken even if the context is closed."""
+    ends_turn: bool = False
+    """Whether somebody else speaks next."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,26 +45,31 @@ class EngineAccess:
 class Context:
     """Accepts text at any time; `run` speaks it, piece after piece, as fast as the client reads the audio.
 
+    Text belongs to a turn, which says how it is spoken. A dialogue has several, other texts one.
+
     It takes a place among the streams of its key when it has text to speak, and gives it back when the listener has
     heard everything: a context that waits for text does not count.
     """
 
     def __init__(
         self,
-        request: SynthesisRequest,
         synthesis: StreamingSynthesis,
         engine: EngineAccess,
         messages: ServerMessages,
         send: Callable[[str], Awaitable[None]],
         max_characters: int,
+        max_idle_seconds: float | None = None,
     ) -> None:
-        self._request = request
+        """With `max_idle_seconds`, it finishes by itself when nothing was spoken or sent for so long."""
         self._synthesis = synthesis
         self._engine = engine
         self._send = send
         self._place: Place | None = None
         self._max_characters = max_characters
+        self._max_idle_seconds = max_idle_seconds
         self.messages = messages
+        self._turn: SynthesisRequest | None = None
+        self._turn_audible = False  # whether audio of the turn was sent since its end was last announced
         self._waiting: deque[_Piece] = deque()
         self._waiting_characters = 0
         self._current: _Piece | None = None
@@ -74,12 +82,21 @@ class Context:
         """Whether there is text to speak."""
         return self._current is not None or bool(self._waiting)
 
+    def begin_turn(self, turn: SynthesisRequest) -> None:
+        """The text that follows is spoken in this way; the turn before it is complete."""
+        if self._turn and not self._closed:
+            if not self._waiting:
+                self._waiting.append(_Piece(self._turn))
+            self._waiting[-1].complete = self._waiting[-1].ends_turn = True
+            self._changed.set()
+        self._turn = turn
+
     def write(self, text: str, complete: bool = False) -> None:
-        """Adds text; `complete` if its last sentence certainly ends with it."""
-        if self._closed or not text:
+        """Adds text to the turn; `complete` if its last sentence certainly ends with it."""
+        if self._closed or not text or self._turn is None:
             return
         if not self._waiting or self._waiting[-1].complete or self._waiting[-1].flushed:
-            self._waiting.append(_Piece())
+            self._waiting.append(_Piece(self._turn))
         piece = self._waiting[-1]
         piece.text += text
         piece.complete = complete
@@ -90,12 +107,21 @@ class Context:
 
     def flush(self) -> None:
         """Makes everything up to here be spoken now."""
-        if self._closed:
+        if self._closed or self._turn is None:
             return
         if not self._waiting:
-            self._waiting.append(_Piece())
+            self._waiting.append(_Piece(self._turn))
         self._waiting[-1].flushed = True
         self._changed.set()
+
+    def keep_alive(self) -> None:
+        """Begins to count the idle time anew."""
+        self._changed.set()
+
+    def finish(self) -> None:
+        """Speaks everything, then ends."""
+        self.flush()
+        self.close()
 
     def close(self) -> None:
         """Finishes what was flushed, and drops the rest at once."""
@@ -123,9 +149,12 @@ class Context:
                 self._current = piece
                 cancelled = not await self._run_cancellable(self._speak(piece))
                 self._current = None
+                if (piece.ends_turn or piece.flushed) and not (self._closed and not self._waiting):
+                    await self._announce_end_of_turn()
             if not cancelled:
                 for part in self._synthesis.finish():
                     await self._send_part(part)
+                await self._announce_end_of_turn()
             await self._send(self.messages.final())
         finally:
             self._release_place()
@@ -142,18 +171,28 @@ class Context:
 
     async def _wait_for_text(self) -> None:
         """Gives the place back if the listener has heard everything before more text comes."""
+        idle = self._max_idle_seconds
         if self._place:
-            try:
-                async with asyncio.timeout(self._place.playback.buffered_seconds):
-                    await self._changed.wait()
+            seconds = self._place.playback.buffered_seconds
+            if await self._wait_for_change(seconds):
                 return
-            except TimeoutError:
-                self._release_place()
-        await self._changed.wait()
+            self._release_place()
+            idle = None if idle is None else max(0.0, idle - seconds)
+        if not await self._wait_for_change(idle):
+            self.finish()
+
+    async def _wait_for_change(self, seconds: float | None) -> bool:
+        """Whether anything came within so many seconds."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._changed.wait()
+        except TimeoutError:
+            return False
+        return True
 
     async def _speak(self, piece: _Piece) -> None:
-        place = await self._take_place(piece.text)
-        parts = self._synthesis.feed(piece.text, piece.complete, piece.flushed)
+        place = await self._take_place(piece)
+        parts = self._synthesis.feed(piece.turn, piece.text, piece.complete, piece.flushed)
         started = time.monotonic()
         first = True
         async with aclosing(self._engine.scheduler.run(parts, place.playback)) as made:
@@ -163,12 +202,12 @@ class Context:
                     first = False
                 await self._send_part(part)
 
-    async def _take_place(self, text: str) -> Place:
-        engine, seconds = self._engine, self._request.estimate_seconds(text)
+    async def _take_place(self, piece: _Piece) -> Place:
+        engine, seconds = self._engine, piece.turn.estimate_seconds(piece.text)
         if self._place is None:
-            self._place = await engine.admission.admit(engine.principal, len(text), seconds)
+            self._place = await engine.admission.admit(engine.principal, len(piece.text), seconds)
         else:
-            await engine.admission.spend(engine.principal, len(text))
+            await engine.admission.spend(engine.principal, len(piece.text))
             self._place.playback.expect(seconds)
         return self._place
 
@@ -192,5 +231,11 @@ class Context:
         return True
 
     async def _send_part(self, part: AudioPart) -> None:
+        self._turn_audible = True
         for message in self.messages.audio(part):
             await self._send(message)
+
+    async def _announce_end_of_turn(self) -> None:
+        if self._turn_audible and (message := self.messages.end_of_turn()):
+            await self._send(message)
+        self._turn_audible = False

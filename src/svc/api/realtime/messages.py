@@ -1,20 +1,14 @@
-"""What clients send over a socket, and what they get.
+"""What clients send over a socket. It is read tolerantly: unknown fields are ignored, null counts as absent."""
 
-Incoming messages are read tolerantly: unknown fields are ignored, null counts as absent.
-"""
-
-import base64
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Annotated, Any
+from collections.abc import Mapping
+from typing import Annotated, Any, TypeVar
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, ValidationError
 
-from svc.api.schemas import Slider, Text, VoiceSettingsBody
-from svc.errors import BinaryMessage, InvalidMessage, MessageTooLarge, SvcError
-from svc.synthesis.alignment import Alignment
-from svc.synthesis.request import AudioPart
+from svc.api.dialogue_schemas import MAX_VOICES, DialogueSettings
+from svc.api.schemas import Locators, Slider, Text, VoiceSettingsBody
+from svc.errors import BinaryMessage, InvalidMessage, MessageTooLarge
 
 # The server reads larger frames than this only to be able to say why it refuses them.
 MAX_MESSAGE_CHARACTERS = 1_000_000
@@ -38,23 +32,62 @@ Flag = Annotated[bool, BeforeValidator(_default_to_false)]
 
 
 class Message(BaseModel):
-    """A client's message in either protocol."""
+    """What messages of all protocols may have."""
+
+    context_id: Text | None = Field(None, max_length=_MAX_ID, validation_alias=AliasChoices("context_id", "contextId"))
+    pronunciation_dictionary_locators: Locators = []
+    flush: Flag = False
+    close_context: Flag = False
+    close_socket: Flag = False
+
+    @property
+    def characters(self) -> int:
+        """Of text to speak."""
+        return 0
+
+
+class SpeechMessage(Message):
+    """A message of a socket with one voice."""
 
     text: Text | None = None
-    flush: Flag = False
     voice_settings: VoiceSettingsBody | None = None
     generation_config: GenerationConfig | None = Field(
         None, validation_alias=AliasChoices("generation_config", "generator_config")
     )
-    context_id: Text | None = Field(None, max_length=_MAX_ID, validation_alias=AliasChoices("context_id", "contextId"))
-    close_context: Flag = False
-    close_socket: Flag = False
+
+    @property
+    def characters(self) -> int:
+        return len(self.text or "")
 
     def schedule(self) -> tuple[int, ...]:
         """The client's `chunk_length_schedule`, within bounds, or the default."""
         given = (self.generation_config and self.generation_config.chunk_length_schedule) or []
         lengths = [int(min(max(length, _MIN_PIECE), _MAX_PIECE)) for length in given if length is not None]
         return tuple(lengths) or DEFAULT_SCHEDULE
+
+
+class DialogueInput(BaseModel):
+    """More text of a voice; it continues what that voice said last, unless a new turn begins."""
+
+    text: Text
+    voice_id: Text
+    new_turn: Flag = False
+
+
+class DialogueMessage(Message):
+    """A message of a socket with several voices. The first one of a context names them."""
+
+    voices: list[Text] | None = Field(None, max_length=MAX_VOICES)
+    voice_settings: DialogueSettings | None = None
+    inputs: list[DialogueInput] | None = None
+    keep_alive: Flag = False
+
+    @property
+    def characters(self) -> int:
+        return sum(len(each.text) for each in self.inputs or ())
+
+
+M = TypeVar("M", bound=Message)
 
 
 def decode(raw: str | bytes) -> Mapping[str, Any]:
@@ -72,65 +105,10 @@ def decode(raw: str | bytes) -> Mapping[str, Any]:
     return message
 
 
-def parse(message: Mapping[str, Any]) -> Message:
+def parse(kind: type[M], message: Mapping[str, Any]) -> M:
     try:
-        return Message.model_validate(message)
+        return kind.model_validate(message)
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
-        raise InvalidMessage(f"{place}: {first['msg']}") from error
-
-
-# Some clients drop a socket that sends more than a mebibyte at once.
-_MAX_AUDIO_BYTES = 60_000
-
-
-@dataclass(frozen=True, slots=True)
-class ServerMessages:
-    """Writes the messages of one text."""
-
-    context_id: str | None = None
-    sync_alignment: bool = False
-    """Whether times count from the start of the text; otherwise from the start of each message."""
-
-    def audio(self, part: AudioPart) -> Iterator[str]:
-        start = (
-            0.0 if self.sync_alignment else min([*part.alignment.starts[:1], *part.normalized.starts[:1]], default=0)
-        )
-        for piece in part.split(_MAX_AUDIO_BYTES):
-            yield self._message(
-                audio=base64.b64encode(piece.audio).decode(),
-                isFinal=None,
-                normalizedAlignment=_alignment_to_json(piece.normalized, start),
-                alignment=_alignment_to_json(piece.alignment, start),
-            )
-
-    def final(self) -> str:
-        """The last message. Its audio is null, because some clients look at that field first and at no other."""
-        both = {} if self.context_id is None else {"is_final": True}
-        return self._message(audio=None, isFinal=True, normalizedAlignment=None, alignment=None, **both)
-
-    def error(self, error: SvcError) -> str:
-        param = {} if error.param is None else {"param": error.param}
-        return self._message(audio=None, message=error.message, error=error.status, code=error.close_code, **param)
-
-    def _message(self, **fields: Any) -> str:
-        if self.context_id is not None:
-            fields |= {"contextId": self.context_id, "context_id": self.context_id}
-        return json.dumps(fields)
-
-
-def _alignment_to_json(alignment: Alignment, start: float) -> dict[str, Any] | None:
-    if not alignment.characters:
-        return None
-    starts = [_to_milliseconds(time - start) for time in alignment.starts]
-    ends = [_to_milliseconds(time - start) for time in alignment.ends]
-    return {
-        "chars": alignment.characters,
-        "charStartTimesMs": starts,
-        "charDurationsMs": [end - start for start, end in zip(starts, ends, strict=True)],
-    }
-
-
-def _to_milliseconds(seconds: float) -> int:
-    return max(0, round(seconds * 1000))
+        raise InvalidMessage(f"{place}: {first['msg']}", place) from error

@@ -1,85 +1,88 @@
-"""`/v1/text-to-speech/{voice_id}/stream-input` and `…/multi-stream-input`."""
+"""`stream-input` and `multi-stream-input`, below `/v1/text-to-speech/{voice_id}` and `/v1/text-to-dialogue`."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from fastapi import APIRouter, WebSocket
 
 from svc.api.authentication import read_handshake_credential
 from svc.api.errors import render_error
+from svc.api.language_header import describe_language
 from svc.api.realtime.connections import Connections
-from svc.api.realtime.protocols import MultiStreamInput, StreamInput
+from svc.api.realtime.dialogue import DialogueMultiStreamInput, DialogueStreamInput
 from svc.api.realtime.session import Session, SessionDependencies, SocketClose, StreamParameters, close
+from svc.api.realtime.speech import MultiStreamInput, StreamInput
 from svc.api.schemas import parse_number
 from svc.audio import formats
-from svc.errors import SvcError, VoiceNotFound
+from svc.errors import SvcError
 from svc.lifecycle import Lifecycle
 from svc.text.language import Language
-from svc.voices.catalogue import Voice, VoiceCatalogue
 
 _DEFAULT_INACTIVITY_TIMEOUT, _MAX_INACTIVITY_TIMEOUT = 20.0, 180.0  # seconds
 
 
-def router(
-    dependencies: SessionDependencies, connections: Connections, voices: VoiceCatalogue, lifecycle: Lifecycle
-) -> APIRouter:
-    router = APIRouter(prefix="/v1/text-to-speech", tags=["realtime"])
+def router(dependencies: SessionDependencies, connections: Connections, lifecycle: Lifecycle) -> APIRouter:
+    router = APIRouter(prefix="/v1", tags=["realtime"])
 
     def check() -> None:
         """Refuses before the handshake, which costs least and keeps clients from retrying at once."""
         connections.require_capacity()
         dependencies.scheduler.require_ready()
 
-    def resolve(voice_id: str) -> tuple[Voice, VoiceNotFound | None]:
-        """The voice; or any other, with the error that the client gets once it is authenticated.
-
-        Before that, the error would tell strangers which voices exist.
-        """
-        try:
-            return voices.resolve(voice_id), None
-        except VoiceNotFound as error:
-            return voices.default, error
-
-    async def serve(kind: type[Session], socket: WebSocket, voice_id: str) -> None:
+    async def serve(
+        kind: type[Session[Any]], socket: WebSocket, create: Callable[[StreamParameters], Session[Any]]
+    ) -> None:
         try:
             check()
             principal = await kind.authenticate(dependencies.verifier, read_handshake_credential(socket))
         except SvcError as error:
             await socket.send_denial_response(render_error(error))
             return
-        await socket.accept()
+        language = _name_language(socket.query_params)
+        headers = describe_language(language, Language.parse(language) if language else None)
+        await socket.accept(headers=[(name.encode(), value.encode()) for name, value in headers.items()])
         try:
             lifecycle.require_running()  # a shutdown may have begun during the handshake
-            voice, unknown = resolve(voice_id)
-            session = kind(socket, dependencies, _parse_parameters(voice, socket.query_params), unknown)
+            session = create(_parse_parameters(socket.query_params))
             with connections.register(session):
                 await session.run(principal)
         except SvcError as error:
-            await close(socket, SocketClose.from_error(error))
+            await close(socket, SocketClose.from_error(error), kind.messages())
             return
         # For the request log.
         socket.state.principal = session.principal
-        socket.state.characters, socket.state.voice = session.characters, voice.voice_id
+        socket.state.characters, socket.state.voice = session.characters, ", ".join(session.voice_ids)
 
-    @router.websocket("/{voice_id}/stream-input")
+    @router.websocket("/text-to-speech/{voice_id}/stream-input")
     async def stream_input(socket: WebSocket, voice_id: str) -> None:
-        await serve(StreamInput, socket, voice_id)
+        await serve(StreamInput, socket, lambda each: StreamInput(socket, dependencies, each, voice_id))
 
-    @router.websocket("/{voice_id}/multi-stream-input")
+    @router.websocket("/text-to-speech/{voice_id}/multi-stream-input")
     async def multi_stream_input(socket: WebSocket, voice_id: str) -> None:
-        await serve(MultiStreamInput, socket, voice_id)
+        await serve(MultiStreamInput, socket, lambda each: MultiStreamInput(socket, dependencies, each, voice_id))
+
+    @router.websocket("/text-to-dialogue/stream-input")
+    async def dialogue_stream_input(socket: WebSocket) -> None:
+        await serve(DialogueStreamInput, socket, lambda each: DialogueStreamInput(socket, dependencies, each))
+
+    @router.websocket("/text-to-dialogue/multi-stream-input")
+    async def dialogue_multi_stream_input(socket: WebSocket) -> None:
+        await serve(DialogueMultiStreamInput, socket, lambda each: DialogueMultiStreamInput(socket, dependencies, each))
 
     return router
 
 
-def _parse_parameters(voice: Voice, query: Mapping[str, str]) -> StreamParameters:
+def _name_language(query: Mapping[str, str]) -> str | None:
+    return query.get("language_code") or query.get("language")
+
+
+def _parse_parameters(query: Mapping[str, str]) -> StreamParameters:
     """Ignores unknown parameters and invalid values; only an unknown output format is an error."""
-    language = query.get("language_code") or query.get("language")
     seed = parse_number(query.get("seed"))
     timeout = parse_number(query.get("inactivity_timeout"))
     return StreamParameters(
-        voice=voice,
         output_format=formats.find(query.get("output_format", formats.DEFAULT)),
-        language=Language.parse(language, voice.language) if language else None,
+        language_code=_name_language(query),
         seed=None if seed is None else int(seed) % 2**32,
         inactivity_timeout=min(max(timeout or _DEFAULT_INACTIVITY_TIMEOUT, 1.0), _MAX_INACTIVITY_TIMEOUT),
         sync_alignment=_parse_flag(query.get("sync_alignment")),

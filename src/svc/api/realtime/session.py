@@ -1,31 +1,33 @@
-"""What both protocols share: authentication, reading messages, starting contexts, closing."""
+"""What all protocols share: authentication, reading messages, starting contexts, closing."""
 
 import asyncio
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 from fastapi import WebSocket, WebSocketDisconnect
 
 from svc.admission.admission import Admission
 from svc.api.authentication import read_handshake_credential, read_message_credential
+from svc.api.dialogue_voices import DialogueVoices
 from svc.api.errors import note_error
 from svc.api.realtime import messages
 from svc.api.realtime.context import Context, EngineAccess
-from svc.api.realtime.messages import Message, ServerMessages
+from svc.api.realtime.messages import M
+from svc.api.realtime.server_messages import ServerMessages
 from svc.audio.formats import OutputFormat
-from svc.auth.keys import Principal
+from svc.auth.keys import ANYONE, Principal
 from svc.auth.verifier import Verifier
+from svc.dictionaries.catalogue import Dictionaries
 from svc.errors import InputTimeout, InternalError, SvcError
 from svc.metrics import Metrics
 from svc.synthesis.pipeline import Pipeline
-from svc.synthesis.request import SynthesisRequest
 from svc.synthesis.scheduler import Scheduler
 from svc.synthesis.streaming import StreamingSynthesis
 from svc.text.language import Language
-from svc.voices.catalogue import Voice
+from svc.voices.catalogue import Voice, VoiceCatalogue
 from svc.voices.settings import VoiceSettingsStore
 
 log = logging.getLogger(__name__)
@@ -45,7 +47,10 @@ class SessionDependencies:
     scheduler: Scheduler
     admission: Admission
     metrics: Metrics
+    voices: VoiceCatalogue
     voice_settings: VoiceSettingsStore
+    dialogue_voices: DialogueVoices
+    dictionaries: Dictionaries
     verifier: Verifier
     max_characters: int
 
@@ -54,13 +59,16 @@ class SessionDependencies:
 class StreamParameters:
     """What the URL of a socket asks for."""
 
-    voice: Voice
     output_format: OutputFormat
-    language: Language | None
+    language_code: str | None
     seed: int | None
     inactivity_timeout: float
     sync_alignment: bool
     auto_mode: bool
+
+    def parse_language(self, voice: Voice) -> Language | None:
+        """The language that the client named, if it is one that the engine speaks."""
+        return Language.parse(self.language_code, voice.language) if self.language_code else None
 
 
 class SocketClose(Exception):
@@ -77,19 +85,14 @@ class SocketClose(Exception):
         return cls(error.close_code, error.message, error)
 
 
-class Session(ABC):
+class Session(ABC, Generic[M]):
     """One task reads messages and one task speaks each text. The first that raises ends the session for all."""
 
-    def __init__(
-        self,
-        socket: WebSocket,
-        dependencies: SessionDependencies,
-        parameters: StreamParameters,
-        refusal: SvcError | None = None,
-    ) -> None:
-        """`refusal` ends the session as soon as it is authenticated."""
+    message_type: type[M]
+    messages: ClassVar[type[ServerMessages]]
+
+    def __init__(self, socket: WebSocket, dependencies: SessionDependencies, parameters: StreamParameters) -> None:
         self._socket = socket
-        self._refusal = refusal
         self._dependencies = dependencies
         self._parameters = parameters
         self._tasks = asyncio.TaskGroup()
@@ -99,6 +102,8 @@ class Session(ABC):
         """Who speaks; known before the first message is handled."""
         self.characters = 0
         """Of all texts so far."""
+        self.voice_ids: list[str] = []
+        """Of the voices that may have spoken."""
         self.is_silent = True
         """Whether it has neither authenticated nor sent a valid message."""
 
@@ -126,7 +131,7 @@ class Session(ABC):
             ending = SocketClose.from_error(InternalError())
         self._draining = True
         if ending:
-            await close(self._socket, ending)
+            await close(self._socket, ending, self.messages())
 
     def drain(self) -> None:
         """Ends the session at shutdown: what was flushed is spoken, the rest is dropped."""
@@ -135,9 +140,22 @@ class Session(ABC):
     def evict(self) -> None:
         self._close_when_done(SocketClose(1013, "Closed for another socket, because this one had sent nothing yet."))
 
+    def _identify(self, principal: Principal) -> None:
+        """Called as soon as it is known who speaks, and before each message; raises to end the session.
+
+        Earlier, a refusal would tell strangers which voices exist.
+        """
+
     @abstractmethod
-    async def _handle(self, message: Message) -> None:
+    async def _handle(self, message: M) -> None:
         """Does what a message asks for."""
+
+    @abstractmethod
+    def _end_context(self, context: Context) -> None:
+        """Ends a text as the protocol does it."""
+
+    async def _end_idle_contexts(self) -> None:
+        """Ends the texts of a client that has sent nothing for too long, if the protocol wants that."""
 
     async def _run_context(self, context: Context, earlier: Collection[asyncio.Task[None]]) -> None:
         """Speaks a text, after earlier ones with the same id."""
@@ -150,8 +168,8 @@ class Session(ABC):
         timeout = self._parameters.inactivity_timeout
         if principal is None:
             timeout = min(timeout, _UNAUTHENTICATED_TIMEOUT)
-        if self._refusal and (principal or self._dependencies.verifier.open):
-            raise self._refusal
+        if principal or self._dependencies.verifier.open:
+            self._identify(principal or ANYONE)
         while True:
             raw = await self._receive(timeout)
             if self._draining:
@@ -164,10 +182,9 @@ class Session(ABC):
             else:
                 principal = await self._dependencies.verifier.recheck(principal)
             self.principal = principal
-            if self._refusal:
-                raise self._refusal
-            parsed = messages.parse(message)
-            self.characters += len(parsed.text or "")
+            self._identify(principal)
+            parsed = messages.parse(self.message_type, message)
+            self.characters += parsed.characters
             await self._handle(parsed)
             self.is_silent = False
             timeout = self._parameters.inactivity_timeout
@@ -180,27 +197,26 @@ class Session(ABC):
             except TimeoutError:
                 if self._draining or any(context.busy for context in self._open):
                     continue
+                await self._end_idle_contexts()
                 raise InputTimeout(idle_seconds) from None
             if event["type"] == "websocket.disconnect":
                 raise WebSocketDisconnect(event["code"])
             content: str | bytes | None = event.get("text")
             return event["bytes"] if content is None else content
 
-    def _start_context(self, message: Message, context_id: str | None = None) -> Context:
-        """Starts a new text with the settings of its first message."""
+    def _start_context(
+        self, context_id: str | None, schedule: Sequence[int], *, align_all: bool = False, idle: float | None = None
+    ) -> Context:
+        """Starts a new text; `align_all` and `idle` are those of `StreamingSynthesis` and `Context`."""
         parameters, dependencies = self._parameters, self._dependencies
-        settings = dependencies.voice_settings.get(parameters.voice.voice_id)
-        if message.voice_settings:
-            settings = message.voice_settings.apply_to(settings)
-        request = SynthesisRequest("", parameters.voice, settings, parameters.language, parameters.seed)
         assert self.principal is not None
         context = Context(
-            request,
-            StreamingSynthesis(dependencies.pipeline, request, parameters.output_format, message.schedule()),
+            StreamingSynthesis(dependencies.pipeline, parameters.output_format, schedule, align_all),
             EngineAccess(dependencies.scheduler, dependencies.admission, dependencies.metrics, self.principal),
-            ServerMessages(context_id, parameters.sync_alignment),
+            self.messages(context_id, parameters.sync_alignment),
             self._socket.send_text,
             dependencies.max_characters,
+            idle,
         )
         earlier = [task for each, task in self._open.items() if each.messages.context_id == context_id]
         task = self._open[context] = self._tasks.create_task(self._run_context(context, earlier))
@@ -208,11 +224,11 @@ class Session(ABC):
         return context
 
     def _close_when_done(self, ending: SocketClose) -> None:
-        """Closes the socket once everything that was flushed has been spoken."""
+        """Closes the socket once its texts have ended."""
         if not self._draining:
             self._draining = True
             for context in self._open:
-                context.close()
+                self._end_context(context)
             self._tasks.create_task(self._finish(ending))
 
     async def _finish(self, ending: SocketClose) -> None:
@@ -221,13 +237,13 @@ class Session(ABC):
         raise ending
 
 
-async def close(socket: WebSocket, ending: SocketClose) -> None:
+async def close(socket: WebSocket, ending: SocketClose, messages: ServerMessages) -> None:
     if ending.error:
         note_error(socket.scope, ending.error)
     try:
         async with asyncio.timeout(_CLOSE_TIMEOUT):
             if ending.error:
-                await socket.send_text(ServerMessages().error(ending.error))
+                await socket.send_text(messages.error(ending.error))
             await socket.close(ending.code, ending.reason)
     except (TimeoutError, WebSocketDisconnect, RuntimeError):
         pass  # the client has gone, or reads nothing any more

@@ -118,3 +118,8 @@ def _arpabet_symbol_to_ipa(symbol: str) -> str:
     # The stress mark comes right before the vowel, as in the phonemes that Kokoro was trained on.
     sound = (_ARPABET_UNSTRESSED if stress == "0" else _ARPABET_VOWELS)[vowel]
     return _ARPABET_STRESS.get(stress, "") + sound
+
+
+def find_unknown_arpabet(arpabet: str) -> str | None:
+    """The first symbol that is none of the ARPAbet's."""
+    return next((symbol for symbol in arpabet.upper().split() if not _arpabet_symbol_to_ipa(symbol)), None)

@@ -45,10 +45,17 @@ def normalise(text: str, language: Language) -> list[Span]:
 
 
 @cache
+def get_grammar(language: Language) -> Grammar | None:
+    """The number words and the like of a language; None for English, which has its own rules."""
+    return _GRAMMARS[language]() if language in _GRAMMARS else None
+
+
+@cache
 def _load_rules(language: Language) -> tuple[Rule, ...]:
     """The rules of a language, compiled when it is first used."""
-    if language in _GRAMMARS:
-        return grammar_rules.build_rules(_GRAMMARS[language]())
+    grammar = get_grammar(language)
+    if grammar:
+        return grammar_rules.build_rules(grammar)
     return english.build_rules(british=language is Language.ENGLISH_GB)
 
 

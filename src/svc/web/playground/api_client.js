@@ -55,9 +55,10 @@ export class ApiClient {
   }
 
   /** The response of one of the speech endpoints: `""`, `"/stream"` or `"/stream/with-timestamps"`. */
-  async requestSpeech(endpoint, { voiceId, text, settings, format }, signal) {
+  async requestSpeech(endpoint, request, signal) {
+    const { voiceId, format } = request;
     const path = `v1/text-to-speech/${encodeURIComponent(voiceId)}${endpoint}?output_format=${format}`;
-    const body = JSON.stringify({ text, voice_settings: settings });
+    const body = JSON.stringify(createSpeechBody(request));
     return this.#request(path, { method: "POST", body, credential: await this.getCredential(), signal });
   }
 
@@ -72,6 +73,13 @@ export class ApiClient {
   previewAddress(voice) {
     const { search } = new URL(voice.preview_url, this.base);
     return new URL(`previews/${encodeURIComponent(voice.voice_id)}.mp3${search}`, this.base);
+  }
+
+  /** Keeps a mix; each part has a voice and its share in percent. */
+  async mixVoices(name, parts) {
+    const weights = parts.map(({ voice, percent }) => ({ voice_id: voice.voice_id, weight: percent }));
+    const body = JSON.stringify({ name, parts: weights });
+    return this.#fetchJson("v1/voices/mix", { method: "POST", body, credential: this.#credentials.key });
   }
 
   async removeVoice(voiceId) {
@@ -97,6 +105,55 @@ export class ApiClient {
       });
       request.send(form);
     });
+  }
+
+  /** All dictionaries, by name. */
+  async listDictionaries() {
+    const found = [];
+    for (let cursor = null, more = true; more; ) {
+      const query = new URLSearchParams({ page_size: 100, sort: "name", sort_direction: "ascending" });
+      if (cursor) query.set("cursor", cursor);
+      const page = await this.#fetchDictionaries(`?${query}`);
+      found.push(...page.pronunciation_dictionaries);
+      ({ next_cursor: cursor, has_more: more } = page);
+    }
+    return found;
+  }
+
+  /** A dictionary, with the rules of its latest version. */
+  async getDictionary(id) {
+    return this.#fetchDictionaries(`/${id}`);
+  }
+
+  async addDictionary(name, rules) {
+    return this.#fetchDictionaries("/add-from-rules", { method: "POST", body: JSON.stringify({ name, rules }) });
+  }
+
+  async addLexicon(name, file) {
+    const form = new FormData();
+    form.append("name", name);
+    form.append("file", file);
+    return this.#fetchDictionaries("/add-from-file", { method: "POST", body: form });
+  }
+
+  async changeDictionary(dictionary, name, rules) {
+    if (name !== dictionary.name)
+      await this.#fetchDictionaries(`/${dictionary.id}`, { method: "PATCH", body: JSON.stringify({ name }) });
+    return this.#fetchDictionaries(`/${dictionary.id}/set-rules`, { method: "POST", body: JSON.stringify({ rules }) });
+  }
+
+  async removeDictionary(id) {
+    return this.#fetchDictionaries(`/${id}`, { method: "DELETE" });
+  }
+
+  /** The latest version as a file. */
+  async downloadDictionary({ id, latest_version_id: version }) {
+    const path = `v1/pronunciation-dictionaries/${id}/${version}/download`;
+    return (await this.#request(path, { credential: this.#credentials.key })).blob();
+  }
+
+  async #fetchDictionaries(path, options = {}) {
+    return this.#fetchJson(`v1/pronunciation-dictionaries${path}`, { ...options, credential: this.#credentials.key });
   }
 
   /** Waits while the engine loads; calls `onWait` each time that it is not ready. */
@@ -141,7 +198,7 @@ export class ApiClient {
   async #fetch(path, { method = "GET", body, credential, signal } = {}) {
     const headers = {};
     if (credential) headers.authorization = `Bearer ${credential}`;
-    if (body) headers["content-type"] = "application/json";
+    if (typeof body === "string") headers["content-type"] = "application/json"; // the browser names that of a form
     try {
       return await fetch(new URL(path, this.base), { method, body, headers, signal, credentials: "omit" });
     } catch (error) {
@@ -149,6 +206,16 @@ export class ApiClient {
       throw createUnreachableError();
     }
   }
+}
+
+/** The body of a speech request. */
+export function createSpeechBody({ text, settings, dictionaries = [] }) {
+  const locators = dictionaries.map((id) => ({ pronunciation_dictionary_id: id }));
+  return {
+    text,
+    voice_settings: settings,
+    ...(locators.length ? { pronunciation_dictionary_locators: locators } : {}),
+  };
 }
 
 // A title for each `status` of the API's errors, and for those of the page itself.
@@ -162,8 +229,14 @@ const ERROR_TITLES = {
   max_character_limit_exceeded: "The text is too long",
   voice_not_found: "This voice no longer exists",
   voice_limit_reached: "There is no room for another voice",
+  invalid_lexicon: "This file is not a lexicon",
+  pronunciation_dictionary_not_found: "This dictionary no longer exists",
+  pronunciation_dictionary_limit_reached: "There is no room for another dictionary",
+  pronunciation_dictionary_version_limit_reached: "This dictionary has too many versions",
   no_reference: "This voice cannot be improved",
   built_in_voice: "This voice is built in",
+  mixed_voice: "This mix is not stored",
+  model_not_found: "The server does not know this model",
   consent_required: "Consent is missing",
   not_audio: "This file contains no audio",
   clip_damaged: "The recording is damaged",
@@ -183,7 +256,7 @@ const ERROR_TITLES = {
   model_loading: "The engine is loading",
   engine_unavailable: "The engine could not be started",
   keys_unavailable: "The server cannot check keys right now",
-  storage_unavailable: "The server cannot store the voice",
+  storage_unavailable: "The server cannot store it",
   shutting_down: "The server is restarting",
   not_supported: "This server does not support that",
   internal_error: "Something went wrong on the server",

@@ -94,7 +94,7 @@ export class ClonedVoices extends EventTarget {
 /** What a row says about a voice. */
 function describeClone(voice) {
   if (isRefining(voice)) return [describeVoice(voice), createRefinementProgress(voice)];
-  return [voice.cloning.refined ? `${describeVoice(voice)} · improved` : describeVoice(voice)];
+  return [voice.cloning?.refined ? `${describeVoice(voice)} · improved` : describeVoice(voice)];
 }
 
 const POLL_MS = 3000;

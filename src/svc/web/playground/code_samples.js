@@ -1,5 +1,6 @@
 // The request of the page as code that can be copied and run.
 
+import { createSpeechBody } from "./api_client.js";
 import { fileExtension } from "./controls.js";
 
 const quote = (text) => JSON.stringify(text);
@@ -9,11 +10,14 @@ const formatPythonValue = (value) =>
 
 function formatPythonDict(fields, indent) {
   const lines = Object.entries(fields).map(([name, value]) => {
-    const literal =
-      value !== null && typeof value === "object" ? formatPythonDict(value, `${indent}    `) : formatPythonValue(value);
-    return `${indent}    ${quote(name)}: ${literal},`;
+    return `${indent}    ${quote(name)}: ${formatPython(value, `${indent}    `)},`;
   });
   return ["{", ...lines, `${indent}}`].join("\n");
+}
+
+function formatPython(value, indent) {
+  if (Array.isArray(value)) return `[${value.map((each) => formatPython(each, indent)).join(", ")}]`;
+  return value !== null && typeof value === "object" ? formatPythonDict(value, indent) : formatPythonValue(value);
 }
 
 function writeCurl({ address, body, file, withKey }) {
@@ -62,8 +66,9 @@ function writeJavascript({ address, body, file, withKey }) {
 const WRITERS = { curl: writeCurl, python: writePython, javascript: writeJavascript };
 
 /** The request in one of the languages. The code reads the key from the environment, so it never shows one. */
-export function writeCode(language, { base, voiceId, text, settings, format, withKey }) {
+export function writeCode(language, { base, withKey, ...request }) {
+  const { voiceId, format } = request;
   const address = new URL(`v1/text-to-speech/${encodeURIComponent(voiceId)}/stream?output_format=${format}`, base).href;
-  const body = { text, voice_settings: settings };
+  const body = createSpeechBody(request);
   return WRITERS[language]({ address, body, file: `speech.${fileExtension(format)}`, withKey });
 }

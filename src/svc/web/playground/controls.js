@@ -1,4 +1,4 @@
-// The controls beside the voices: the sliders of the voice settings, and the output format.
+// The controls beside the voices: sliders, those of the voice settings, and the output format.
 
 import { serverConfig } from "./api_client.js";
 import { cloneTemplate } from "./widgets.js";
@@ -42,27 +42,9 @@ export class Sliders extends EventTarget {
     this.#dispatchChange();
   }
 
-  #createSlider({ name, label, low, high, min = 0, max = 1, format = formatPercent }) {
-    const field = cloneTemplate("slider-field");
-    const [title, output, input, lowEnd, highEnd] = field.children;
-    input.id = name;
-    title.htmlFor = name;
-    output.htmlFor = name;
-    title.textContent = label;
-    lowEnd.textContent = low;
-    highEnd.textContent = high;
-    Object.assign(input, { min, max });
-    const showValue = () => {
-      const value = Number(input.value);
-      output.textContent = format(value);
-      input.setAttribute("aria-valuetext", `${format(value)}, ${low} to ${high}`);
-      input.style.setProperty("--filled", `${(100 * (value - min)) / (max - min)}%`);
-    };
-    input.addEventListener("input", () => {
-      showValue();
-      this.#dispatchChange();
-    });
-    this.#inputs[name] = { input, showValue };
+  #createSlider(slider) {
+    const { field, input, showValue } = createSlider(slider, () => this.#dispatchChange());
+    this.#inputs[slider.name] = { input, showValue };
     return field;
   }
 
@@ -71,14 +53,49 @@ export class Sliders extends EventTarget {
   }
 }
 
+/** A slider with its label, its value and the words at its ends; `showValue` is to be called when a script sets it. */
+export function createSlider({ name, label, low, high, min = 0, max = 1, format = formatPercent }, onInput) {
+  const field = cloneTemplate("slider-field");
+  const [title, output, input, lowEnd, highEnd] = field.children;
+  input.id = name;
+  title.htmlFor = name;
+  output.htmlFor = name;
+  title.textContent = label;
+  lowEnd.textContent = low;
+  highEnd.textContent = high;
+  Object.assign(input, { min, max });
+  const showValue = () => {
+    const value = Number(input.value);
+    output.textContent = format(value);
+    input.setAttribute("aria-valuetext", `${format(value)}, ${low} to ${high}`);
+    input.style.setProperty("--filled", `${(100 * (value - min)) / (max - min)}%`);
+  };
+  input.addEventListener("input", () => {
+    showValue();
+    onInput();
+  });
+  return { field, input, showValue };
+}
+
 const FORMAT_GROUPS = {
   MP3: ["mp3"],
   WAV: ["wav"],
   "Opus (Ogg)": ["opus"],
+  AAC: ["aac"],
+  FLAC: ["flac"],
   "PCM, 16 bits, no header": ["pcm"],
   Telephony: ["ulaw", "alaw"],
 };
-const CODEC_NAMES = { mp3: "MP3", wav: "WAV", opus: "Opus", pcm: "PCM", ulaw: "µ-law", alaw: "A-law" };
+const CODEC_NAMES = {
+  mp3: "MP3",
+  wav: "WAV",
+  opus: "Opus",
+  aac: "AAC",
+  flac: "FLAC",
+  pcm: "PCM",
+  ulaw: "µ-law",
+  alaw: "A-law",
+};
 
 /** Fills a <select> with the server's output formats, grouped by codec. */
 export function fillFormatSelect(select) {

@@ -4,7 +4,9 @@ import { ApiClient, ApiError } from "./api_client.js";
 import { CloningView } from "./cloning_view.js";
 import { writeCode } from "./code_samples.js";
 import { Sliders, fillFormatSelect } from "./controls.js";
+import { DictionariesView, chosenDictionaries } from "./dictionaries_view.js";
 import { Credentials, KeyDialog } from "./key_dialog.js";
+import { MixPanel } from "./mix_panel.js";
 import { SpeakView } from "./speak_view.js";
 import { VoicePicker, VoicePreview, describeVoice } from "./voice_picker.js";
 import { Banner, Tabs, ViewSwitcher, element } from "./widgets.js";
@@ -30,6 +32,7 @@ const picker = new VoicePicker(
   },
   preview,
 );
+const mixPanel = new MixPanel(api, { onKeep: keepMix, onError: showError });
 const tabs = new Tabs(document.querySelector(".tabs"));
 
 element("text").value = EXAMPLE_TEXT;
@@ -41,19 +44,21 @@ const cloningView = new CloningView(api, preview, {
   onUse: speakWith,
   onError: showError,
 });
+const dictionariesView = new DictionariesView(api, showError);
 const views = new ViewSwitcher();
 
 /** The speech request that the controls describe; null until the voices are loaded. */
 function getRequest() {
-  return (
-    picker.selected && {
-      voiceId: picker.selected.voice_id,
-      voiceName: picker.selected.name,
-      text: element("text").value,
-      settings: sliders.values,
-      format: element("format").value,
-    }
-  );
+  if (!picker.selected) return null;
+  const voice = mixPanel.mixWith(picker.selected);
+  return {
+    voiceId: voice.voice_id,
+    voiceName: voice.name,
+    text: element("text").value,
+    settings: sliders.values,
+    format: element("format").value,
+    dictionaries: chosenDictionaries(),
+  };
 }
 
 /** Shows an ApiError in the banner or, if a key is needed, asks for one; `retry` tries the same again. */
@@ -71,15 +76,23 @@ async function loadVoices() {
   const voices = await api.listVoices();
   const defaultId = await api.getDefaultVoiceId();
   picker.show(voices, defaultId);
+  mixPanel.show(voices);
   cloningView.show(voices);
   element("key-forget").hidden = !credentials.hasKey;
+  await dictionariesView.load();
 }
 
 /** Updates the lists after a voice was made or removed. */
 async function reloadVoices() {
   const voices = await api.listVoices();
   picker.show(voices);
+  mixPanel.show(voices);
   cloningView.show(voices);
+}
+
+async function keepMix(voiceId) {
+  await reloadVoices();
+  picker.select(voiceId);
 }
 
 function speakWith(voiceId) {
@@ -120,14 +133,25 @@ async function copyCode() {
   document.execCommand("copy");
 }
 
+function showSelectedVoice() {
+  const voice = mixPanel.mixWith(picker.selected);
+  element("selected-voice").textContent = voice.labels ? `${voice.name} · ${describeVoice(voice)}` : voice.name;
+}
+
 picker.addEventListener("change", () => {
-  const { name, voice_id: voiceId } = picker.selected;
-  element("selected-voice").textContent = `${name} · ${describeVoice(picker.selected)}`;
+  const { voice_id: voiceId } = picker.selected;
+  showSelectedVoice();
   setSliders(() => api.getSettings(voiceId));
+});
+mixPanel.addEventListener("change", () => {
+  if (!picker.selected) return;
+  showSelectedVoice();
+  showCode();
 });
 sliders.addEventListener("change", showCode);
 tabs.addEventListener("change", showCode);
 element("format").addEventListener("change", showCode);
+element("dictionary-choice").addEventListener("change", showCode);
 element("text").addEventListener("input", () => {
   showCharacterCount();
   showCode();

@@ -2,7 +2,7 @@
 //
 // Both yield chunks: `samples` (int16 at SAMPLE_RATE) and `characters`, each `{character, start}` in seconds.
 
-import { ApiError } from "./api_client.js";
+import { ApiError, createSpeechBody } from "./api_client.js";
 
 export const SAMPLE_RATE = 24000;
 const FORMAT = `pcm_${SAMPLE_RATE}`;
@@ -28,7 +28,7 @@ function openSocket(address, signal) {
   });
 }
 
-async function* streamOverSocket(socket, { text, settings }, credential, signal) {
+async function* streamOverSocket(socket, request, credential, signal) {
   const queue = [];
   let wake = () => {};
   const enqueue = (message) => {
@@ -39,7 +39,7 @@ async function* streamOverSocket(socket, { text, settings }, credential, signal)
   socket.addEventListener("close", () => enqueue({ closed: true }));
   signal.addEventListener("abort", () => enqueue({ closed: true }));
   const authorization = credential ? { authorization: `Bearer ${credential}` } : {};
-  socket.send(JSON.stringify({ text, voice_settings: settings, ...authorization }));
+  socket.send(JSON.stringify({ ...createSpeechBody(request), ...authorization }));
   socket.send(JSON.stringify({ text: "" }));
   try {
     for (;;) {

@@ -169,7 +169,9 @@ export function createPreviewButton(voice, preview) {
 /** "British · male", or what else is known of a voice. */
 export function describeVoice(voice) {
   const { accent, gender, language } = voice.labels;
-  if (voice.category === "cloned") return ["Cloned", nameLanguage(language)].filter(Boolean).join(" · ");
+  if (voice.category === "cloned") {
+    return [voice.is_mixed ? "Mixed" : "Cloned", nameLanguage(language)].filter(Boolean).join(" · ");
+  }
   return [capitalize(accent), gender].filter(Boolean).join(" · ");
 }
 

@@ -96,9 +96,13 @@ export class Tabs extends EventTarget {
   }
 }
 
-const VIEW_TITLES = { speak: "svc – speak", clone: "svc – clone a voice" };
+const VIEW_TITLES = {
+  speak: "svc – speak",
+  clone: "svc – clone a voice",
+  dictionaries: "svc – pronunciation dictionaries",
+};
 
-/** Shows the view that the fragment of the address names: #speak or #clone. */
+/** Shows the view that the fragment of the address names, such as #speak. */
 export class ViewSwitcher extends EventTarget {
   #current = null;
 

@@ -1,0 +1,158 @@
+"""`/v1/pronunciation-dictionaries`: lists, adds, changes, downloads and removes pronunciation dictionaries."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+
+from svc.api.authentication import get_principal
+from svc.api.dictionary_schemas import (
+    AddedDictionary,
+    ChangedRules,
+    DictionaryChanges,
+    DictionaryPage,
+    DictionaryQuery,
+    DictionaryShape,
+    DictionaryWithRules,
+    NewDictionaryBody,
+    RulesBody,
+    RuleStringsBody,
+    render_with_rules,
+)
+from svc.api.errors import ProblemsShape
+from svc.api.middleware import require_json
+from svc.api.uploads import Upload, invalid_field, read_upload
+from svc.api.voice_schemas import Done
+from svc.dictionaries.catalogue import Dictionaries
+from svc.dictionaries.lexicon import Lexicon, parse_lexicon, write_lexicon
+from svc.dictionaries.rules import MAX_RULES, add_rules, remove_rules
+from svc.text.pronunciation_rules import PronunciationRule
+
+_CONTENT_TYPE = "application/pls+xml"
+_FILE_BODY: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "multipart/form-data": {
+                "schema": {
+                    "type": "object",
+                    "required": ["name"],
+                    "properties": {
+                        "name": {"type": "string"},
+                        "file": {"type": "string", "format": "binary", "description": "A lexicon: PLS 1.0."},
+                        "description": {"type": "string"},
+                    },
+                }
+            }
+        },
+    }
+}
+
+
+def router(dictionaries: Dictionaries) -> APIRouter:
+    router = APIRouter(
+        prefix="/v1/pronunciation-dictionaries",
+        tags=["pronunciation dictionaries"],
+        responses={422: {"model": ProblemsShape}},
+    )
+    json_only = [Depends(require_json)]
+
+    async def add(upload: Upload, lexicon: Lexicon, request: Request) -> AddedDictionary:
+        name, key_id = _require_name(upload), get_principal(request).key_id
+        added = await asyncio.to_thread(dictionaries.add, name, upload.description() or "", lexicon, key_id)
+        return AddedDictionary.describe(added)
+
+    async def edit_rules(
+        dictionary_id: str, edit: Callable[[Sequence[PronunciationRule]], Sequence[PronunciationRule]]
+    ) -> ChangedRules:
+        return ChangedRules.describe(await asyncio.to_thread(dictionaries.edit_rules, dictionary_id, edit))
+
+    @router.get("")
+    def list_dictionaries(query: Annotated[DictionaryQuery, Query()]) -> DictionaryPage:
+        """The dictionaries, without their rules, page by page."""
+        return query.cut_page(dictionaries.list_all())
+
+    @router.post("/add-from-file", openapi_extra=_FILE_BODY)
+    async def add_from_file(request: Request) -> AddedDictionary:
+        """Adds a dictionary with the rules of a lexicon: a file in the W3C's format PLS 1.0."""
+        upload = await read_upload(request, Upload.check)
+        _require_name(upload)
+        if len(upload.clips) > 1:
+            raise invalid_field("file", "only one file is allowed")
+        lexicon = await asyncio.to_thread(parse_lexicon, upload.clips[0]) if upload.clips else Lexicon([])
+        return await add(upload, lexicon, request)
+
+    @router.post("/add-from-rules", dependencies=json_only)
+    async def add_from_rules(body: NewDictionaryBody, request: Request) -> AddedDictionary:
+        """Adds a dictionary with these rules."""
+        upload = Upload([], {"name": body.name, "description": body.description})
+        upload.check()
+        return await add(upload, Lexicon(await asyncio.to_thread(body.to_rules)), request)
+
+    @router.post("/{dictionary_id}/set-rules", dependencies=json_only)
+    async def set_rules(dictionary_id: str, body: RulesBody) -> ChangedRules:
+        """Makes a version with these rules instead of all others."""
+        dictionaries.find(dictionary_id)
+        rules = await asyncio.to_thread(body.to_rules)
+        return await edit_rules(dictionary_id, lambda _: rules)
+
+    @router.post("/{dictionary_id}/add-rules", dependencies=json_only)
+    async def add_more_rules(dictionary_id: str, body: RulesBody) -> ChangedRules:
+        """Makes a version with these rules in addition. One for the same string is replaced."""
+        dictionaries.find(dictionary_id)
+        rules = await asyncio.to_thread(body.to_rules)
+
+        def merge(known: Sequence[PronunciationRule]) -> list[PronunciationRule]:
+            merged = add_rules(known, rules)
+            if len(merged) > MAX_RULES:
+                raise invalid_field("rules", f"the dictionary would have more than {MAX_RULES} rules")
+            return merged
+
+        return await edit_rules(dictionary_id, merge)
+
+    @router.post("/{dictionary_id}/remove-rules", dependencies=json_only)
+    async def remove_some_rules(dictionary_id: str, body: RuleStringsBody) -> ChangedRules:
+        """Makes a version without the rules for these strings."""
+        return await edit_rules(dictionary_id, lambda known: remove_rules(known, body.rule_strings))
+
+    @router.get("/{dictionary_id}", response_model=DictionaryWithRules)
+    def get_dictionary(dictionary_id: str) -> Response:
+        """One dictionary, with the rules of its latest version."""
+        dictionary = dictionaries.find(dictionary_id)
+        version = dictionaries.read_version(dictionary_id, dictionary.version_id)
+        return Response(render_with_rules(dictionary, version), media_type="application/json")
+
+    @router.patch("/{dictionary_id}", dependencies=json_only)
+    async def edit_dictionary(dictionary_id: str, body: DictionaryChanges) -> DictionaryShape:
+        """Renames a dictionary, archives it, or takes it out of the archive. One that is archived can still be used."""
+        name = Upload([], {"name": body.name}).name()
+        changed = await asyncio.to_thread(dictionaries.edit, dictionary_id, name, body.archived)
+        return DictionaryShape.describe(changed)
+
+    @router.delete("/{dictionary_id}")
+    async def remove_dictionary(dictionary_id: str) -> Done:
+        """Removes a dictionary with all of its versions permanently. Requests that name it are spoken without it."""
+        await asyncio.to_thread(dictionaries.remove, dictionary_id)
+        return Done()
+
+    @router.get(
+        "/{dictionary_id}/{version_id}/download",
+        response_class=Response,
+        responses={200: {"content": {_CONTENT_TYPE: {}}, "description": "The lexicon."}},
+    )
+    def download_version(dictionary_id: str, version_id: str) -> Response:
+        """The rules of a version as a lexicon, PLS 1.0."""
+        version = dictionaries.read_version(dictionary_id, version_id)
+        content = write_lexicon(Lexicon(list(version.rules), version.language))
+        disposition = f'attachment; filename="{version_id}.pls"'
+        return Response(content, media_type=_CONTENT_TYPE, headers={"content-disposition": disposition})
+
+    return router
+
+
+def _require_name(upload: Upload) -> str:
+    name = upload.name()
+    if name is None:
+        raise invalid_field("name", "a name is required")
+    return name

@@ -1,0 +1,76 @@
+"""What all requests for audio share: they are admitted, run by the scheduler, and end when the client hangs up."""
+
+import time
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+
+from fastapi import Request
+
+from svc.admission.admission import Admission
+from svc.api.authentication import get_principal
+from svc.api.disconnect import run_unless_disconnected
+from svc.audio.formats import OutputFormat
+from svc.errors import TextTooLong
+from svc.metrics import Metrics
+from svc.synthesis.pipeline import Pipeline
+from svc.synthesis.request import AudioPart, Clip, Dialogue, Parts, SynthesisRequest
+from svc.synthesis.scheduler import Scheduler
+
+
+class HttpSynthesis:
+    def __init__(
+        self, pipeline: Pipeline, scheduler: Scheduler, admission: Admission, metrics: Metrics, max_characters: int
+    ) -> None:
+        self._pipeline = pipeline
+        self._scheduler = scheduler
+        self._admission = admission
+        self._metrics = metrics
+        self._max_characters = max_characters
+
+    def require_allowed(self, *texts: str) -> None:
+        """Refuses texts that are too long together, and everything while the engine is loading."""
+        self._scheduler.require_ready()
+        length = sum(map(len, texts))
+        if length > self._max_characters:
+            raise TextTooLong(length, self._max_characters)
+        self._pipeline.require_allowed_length(*texts)
+
+    async def render(self, request: SynthesisRequest | Dialogue, audio: OutputFormat, http: Request) -> Clip:
+        """The whole clip; a client that hangs up ends the work."""
+        clip = Clip()
+
+        async def work() -> None:
+            making = self._synthesize(request, self._pipeline.render(request, audio, clip), http, live=False)
+            async with aclosing(making) as parts:
+                async for _ in parts:
+                    pass
+
+        await run_unless_disconnected(http, work())
+        return clip
+
+    async def start(
+        self, request: SynthesisRequest | Dialogue, audio: OutputFormat, http: Request
+    ) -> AsyncGenerator[AudioPart]:
+        """The parts, once the first is there: what fails at once fails with a status of its own."""
+        started = time.monotonic()
+        parts = self._synthesize(request, self._pipeline.stream(request, audio), http, live=True)
+        first = await run_unless_disconnected(http, anext(parts))
+        self._metrics.first_byte_seconds.observe(time.monotonic() - started)
+
+        async def continue_from_first() -> AsyncGenerator[AudioPart]:
+            async with aclosing(parts):
+                yield first
+                async for part in parts:
+                    yield part
+
+        return continue_from_first()
+
+    async def _synthesize(
+        self, request: SynthesisRequest | Dialogue, parts: Parts, http: Request, *, live: bool
+    ) -> AsyncGenerator[AudioPart]:
+        """The parts as they are made, once the request is admitted."""
+        seconds = request.estimate_seconds()
+        with await self._admission.admit(get_principal(http), len(request.text), seconds, live=live) as place:
+            async with aclosing(self._scheduler.run(parts, place.playback)) as made:
+                async for part in made:
+                    yield part

@@ -1,0 +1,148 @@
+"""The speech API of OpenAI: `/v1/audio/…`, and all of it below `/openai/v1`, where `/models` has its shape, too."""
+
+import base64
+import json
+import math
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable
+from dataclasses import replace
+from typing import Any
+
+from fastapi import APIRouter, Depends, Request, Response
+from fastapi.responses import StreamingResponse
+
+from svc.api.authentication import get_principal
+from svc.api.errors import RESPONSES
+from svc.api.http_synthesis import HttpSynthesis
+from svc.api.middleware import require_json
+from svc.api.models import MODEL_ID
+from svc.api.openai_schemas import (
+    FORMATS,
+    AudioModel,
+    AudioModels,
+    CreateSpeechBody,
+    OpenAiError,
+    OpenAiModel,
+    OpenAiModels,
+    OpenAiVoice,
+    OpenAiVoices,
+)
+from svc.api.speech import make_headers
+from svc.api.speech_responses import AudioStream
+from svc.audio import formats
+from svc.auth.keys import Principal
+from svc.errors import ModelNotFound, VoiceNotFound
+from svc.synthesis.request import AudioPart, SynthesisRequest
+from svc.voices.catalogue import Voice, VoiceCatalogue
+from svc.voices.settings import VoiceSettingsStore
+
+# OpenAI's voices that no voice here has the name of, and the voices that speak for them.
+VOICES = {
+    "ash": "am_michael",
+    "ballad": "bm_george",
+    "cedar": "am_fenrir",
+    "coral": "af_kore",
+    "marin": "af_heart",
+    "sage": "af_sarah",
+    "shimmer": "af_bella",
+    "verse": "am_puck",
+}
+# Ids that clients ask for; some offer only those that are listed.
+_MODELS = (MODEL_ID, "tts-1", "tts-1-hd", "gpt-4o-mini-tts")
+
+_MAX_EVENT_AUDIO_BYTES = 48_000
+
+
+class SpeechEvents(AudioStream):
+    """Server-sent events: deltas with audio in Base64, then one that says that it is done."""
+
+    def __init__(self, parts: AsyncGenerator[AudioPart], characters: int, headers: dict[str, str]) -> None:
+        self._characters = characters
+        super().__init__(parts, "text/event-stream", {**headers, "cache-control": "no-cache"})
+
+    async def _write(self, parts: AsyncGenerator[AudioPart]) -> AsyncIterator[bytes]:
+        seconds = 0.0
+        async for part in parts:
+            seconds += part.seconds
+            for start in range(0, len(part.audio), _MAX_EVENT_AUDIO_BYTES):
+                audio = base64.b64encode(part.audio[start : start + _MAX_EVENT_AUDIO_BYTES]).decode()
+                yield _write_event({"type": "speech.audio.delta", "audio": audio})
+        # This engine counts no tokens: the text is counted in characters, the audio in seconds.
+        spoken = math.ceil(seconds)
+        usage = {"input_tokens": self._characters, "output_tokens": spoken, "total_tokens": self._characters + spoken}
+        yield _write_event({"type": "speech.audio.done", "usage": usage})
+
+
+_AUDIO: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"audio/*": {}, "text/event-stream": {}}, "description": "The audio, or events with audio."}
+}
+_ERRORS: dict[int | str, dict[str, Any]] = {status: {"model": OpenAiError} for status in RESPONSES}
+
+
+def _write_event(event: dict[str, object]) -> bytes:
+    return f"data: {json.dumps(event)}\n\n".encode()
+
+
+def router(
+    synthesis: HttpSynthesis, voices: VoiceCatalogue, voice_settings: VoiceSettingsStore, aliases: Iterable[str]
+) -> APIRouter:
+    models = [OpenAiModel(id=model_id) for model_id in dict.fromkeys((*_MODELS, *aliases))]
+    api = APIRouter(tags=["openai"], responses=_ERRORS)
+
+    def resolve_voice(name: str | None, caller: Principal) -> Voice:
+        """The voice with that id or name; then that which speaks for OpenAI's; then as for every unknown id."""
+        if name is None:
+            return voices.default
+        try:
+            return voices.find(name, caller)
+        except VoiceNotFound:
+            return voices.resolve(VOICES.get(name.lower(), name), caller)
+
+    def parse_request(body: CreateSpeechBody, caller: Principal) -> SynthesisRequest:
+        synthesis.require_allowed(body.input)
+        voice = resolve_voice(body.voice, caller)
+        settings = voice_settings.get(voice, caller)
+        return SynthesisRequest(
+            body.input, voice, settings if body.speed is None else replace(settings, speed=body.speed)
+        )
+
+    @api.post("/audio/speech", responses=_AUDIO, response_class=StreamingResponse, dependencies=[Depends(require_json)])
+    async def create_openai_speech(body: CreateSpeechBody, http: Request) -> Response:
+        """Synthesizes a text and streams the audio, or events with audio."""
+        audio = formats.find(FORMATS[body.response_format])
+        request = parse_request(body, get_principal(http))
+        parts, headers = await synthesis.start(request, audio, http), make_headers(request, body.model)
+        if body.stream_format == "sse":
+            return SpeechEvents(parts, len(request.text), headers)
+        return AudioStream(parts, audio.content_type, headers)
+
+    @api.get("/audio/voices")
+    async def list_openai_voices(http: Request) -> OpenAiVoices:
+        """The voices that the key may use, by the ids and names that `voice` takes."""
+        listed = voices.list_for(get_principal(http))
+        return OpenAiVoices(voices=[OpenAiVoice(id=voice.key, name=voice.name) for voice in listed])
+
+    @api.get("/audio/models")
+    async def list_audio_models() -> AudioModels:
+        """The same as `/models`, as Open WebUI asks for it."""
+        return AudioModels(models=[AudioModel(id=model.id) for model in models])
+
+    own = APIRouter(tags=["openai"], responses=_ERRORS)
+
+    @own.get("/models")
+    async def list_openai_models() -> OpenAiModels:
+        """The one engine, under the names that clients know."""
+        return OpenAiModels(data=models)
+
+    @own.get("/models/{model_id:path}")
+    async def get_openai_model(model_id: str) -> OpenAiModel:
+        """One of them."""
+        for model in models:
+            if model.id == model_id:
+                return model
+        raise ModelNotFound(model_id)
+
+    router = APIRouter()
+    router.include_router(api, prefix="/v1")
+    router.include_router(api, prefix="/openai/v1", include_in_schema=False)
+    router.include_router(own, prefix="/openai/v1")
+    return router

@@ -1,0 +1,94 @@
+"""Bodies of the OpenAI speech API. Unknown fields are ignored, and null counts as absent."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+
+from svc.api.schemas import ModelName, Text
+from svc.voices.settings import FASTEST_SPEECH, SLOWEST_SPEECH
+
+FORMATS = {
+    "mp3": "mp3_44100_128",
+    "opus": "opus_48000_64",
+    "aac": "aac_24000_64",
+    "flac": "flac_24000",
+    "wav": "wav_24000",
+    "pcm": "pcm_24000",
+}
+"""The output format that each `response_format` stands for."""
+
+
+def _read_id(value: object) -> object:
+    """A voice is given by its name, or as an object with its id."""
+    return value.get("id") if isinstance(value, dict) else value
+
+
+class CreateSpeechBody(BaseModel):
+    """A text to speak."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"model": "tts-1", "input": "Hello from your own machine.", "voice": "alloy"}]}
+    )
+
+    input: Text = Field(description="The text to speak, up to SVC_MAX_CHARACTERS.")
+    model: ModelName = Field(None, description="Accepted and echoed in `x-svc-model`; it selects nothing.")
+    voice: Annotated[Text | None, BeforeValidator(_read_id)] = Field(
+        None, description="A name or id, or an object with an `id`. By default the server's default voice."
+    )
+    response_format: Literal["mp3", "opus", "aac", "flac", "wav", "pcm"] = "mp3"
+    speed: float | None = Field(None, ge=SLOWEST_SPEECH, le=FASTEST_SPEECH, allow_inf_nan=False)
+    stream_format: Literal["audio", "sse"] = "audio"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _drop_nulls(cls, body: Any) -> Any:
+        return {name: value for name, value in body.items() if value is not None} if isinstance(body, dict) else body
+
+    @field_validator("input")
+    @classmethod
+    def _not_blank(cls, text: str) -> str:
+        if not text.strip():
+            raise ValueError("must not be blank")
+        return text
+
+
+class OpenAiVoice(BaseModel):
+    id: str
+    name: str
+
+
+class OpenAiVoices(BaseModel):
+    voices: list[OpenAiVoice]
+
+
+class AudioModel(BaseModel):
+    id: str
+
+
+class AudioModels(BaseModel):
+    models: list[AudioModel]
+
+
+class OpenAiProblem(BaseModel):
+    message: str
+    type: str
+    param: str | None
+    code: str | None
+
+
+class OpenAiError(BaseModel):
+    """The body of every error under these paths."""
+
+    error: OpenAiProblem
+
+
+class OpenAiModel(BaseModel):
+    id: str
+    object: Literal["model"] = "model"
+    created: int = 1_767_225_600  # 2026-01-01
+    owned_by: str = "svc"
+
+
+class OpenAiModels(BaseModel):
+    object: Literal["list"] = "list"
+    data: list[OpenAiModel]

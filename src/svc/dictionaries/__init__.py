@@ -1,0 +1,1 @@
+"""Pronunciation dictionaries: their rules and files, where they are kept, and their mirror in object storage."""

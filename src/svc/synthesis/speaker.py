@@ -1,0 +1,86 @@
+"""A voice with its settings, and how the manner of a phrase changes what it does."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache, partial
+
+import numpy as np
+
+from svc.audio.equalizer import Equalizer
+from svc.engine.protocol import Samples, Utterance
+from svc.synthesis.request import SynthesisRequest
+from svc.text.phrases import Phrase
+from svc.text.prosody import HIGHEST, LOWEST, MEAN_HERTZ, NARROWEST, WIDEST, Prosody
+from svc.voices.catalogue import Voice
+
+FindVoice = Callable[[str], Voice | None]
+"""The voice of that name or id; None if there is none."""
+
+# The mean pitch of speaking voices, for a pitch that is given in Hz.
+_GENDER_HERTZ = {"female": 200.0, "male": 120.0}
+
+# Louder samples are limited softly from here on, so that nothing clips.
+_KNEE = 0.8
+
+
+class Speaker:
+    """Turns phrases into utterances of the engine, and applies what the engine does not."""
+
+    def __init__(self, voice: Voice, request: SynthesisRequest, sample_rate: int) -> None:
+        settings = request.settings
+        self.voice = voice
+        self._delivery = settings.delivery(request.seed)
+        self._split_speed = settings.split_speed
+        # These differ between languages, and are the same for all phrases of one.
+        self._style_table = cache(partial(settings.style_table, voice))
+        self._layer_offsets = cache(partial(settings.layer_offsets, voice))
+        self._vocoder_embedding = settings.vocoder_embedding(voice)
+        gains = settings.equalizer_gains(voice)
+        self._equalizer = Equalizer(gains, sample_rate) if gains.any() else None
+
+    def make_utterance(self, phrase: Phrase) -> Utterance:
+        prosody = phrase.manner.prosody
+        delivery = replace(
+            self._delivery,
+            speed=self._split_speed(prosody.rate)[0],
+            pitch_range=_clamp(self._delivery.pitch_range * prosody.pitch_range, NARROWEST, WIDEST),
+        )
+        return Utterance(
+            phrase.phonemes,
+            self._style_table(phrase.language),
+            delivery,
+            phrase.before,
+            phrase.after,
+            self._layer_offsets(phrase.language),
+            self.voice.pitch_scale_in(phrase.language) * self._find_pitch(prosody),
+            self._vocoder_embedding,
+        )
+
+    def find_tempo(self, prosody: Prosody) -> float:
+        """By how much the engine's speech is to be sped up."""
+        return self._split_speed(prosody.rate)[1]
+
+    def post_process(self, samples: Samples, prosody: Prosody) -> Samples:
+        if self._equalizer:
+            samples = self._equalizer(samples)
+        return _amplify(samples, prosody.volume) if prosody.volume else samples
+
+    def _find_pitch(self, prosody: Prosody) -> float:
+        if prosody.hertz is None:
+            return prosody.pitch
+        return _clamp(prosody.pitch * prosody.hertz / _GENDER_HERTZ.get(self.voice.gender, MEAN_HERTZ), LOWEST, HIGHEST)
+
+
+def _amplify(samples: Samples, decibels: float) -> Samples:
+    louder: Samples = samples * np.float32(10 ** (decibels / 20))
+    if decibels < 0:
+        return louder
+    excess = np.maximum(np.abs(louder) - _KNEE, 0.0)
+    limited: Samples = np.where(
+        excess > 0, np.sign(louder) * (_KNEE + (1 - _KNEE) * np.tanh(excess / (1 - _KNEE))), louder
+    )
+    return limited.astype(np.float32)
+
+
+def _clamp(value: float, low: float, high: float) -> float:
+    return min(max(value, low), high)
