@@ -1,103 +1,70 @@
 """What does Ray cost on one machine? `svc serve` and `svc serve --cluster` take turns with the same requests.
 
-Both run all the time, and only one works at a time. Other load changes the seconds, and less the ratios.
+Both run all the time, and only one works at a time. Other load changes the seconds, and less the differences.
 """
 
-import argparse
-import statistics
-import time
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+import asyncio
 from pathlib import Path
+from statistics import median
 from tempfile import TemporaryDirectory
-
-import httpx
 
 from bench.load.processes import ServerProcess
 from bench.report import Report
+from bench.scale import speakers
 
-_SHORT = "The train to the coast leaves in ten minutes."
-_LONG = (
-    "When the storm came in from the west, the whole harbour went quiet, and the boats pulled at their ropes. "
-    "Nobody spoke of the two who were still out at sea. Towards morning the wind turned, and somebody saw a sail."
-)
-_PATH = "/v1/text-to-speech/af_heart/stream?output_format=pcm_24000"
-_BYTES_PER_SECOND = 48_000
+TITLE = "What Ray costs on one machine"
+FIRST_BYTE, SPEECH = "first byte, one request", "speech a second"
+_BARS = {FIRST_BYTE: 15.0, SPEECH: -10.0}  # milliseconds, percent
+_STOPS_WITHIN = 240.0
 
-
-def measure_first_byte(server: ServerProcess, requests: int) -> float:
-    """The median, in milliseconds."""
-    return 1000 * statistics.median(_request(server, f"{_SHORT} {number}")[0] for number in range(requests))
+Rounds = dict[str, list[tuple[float, float]]]
+"""For each question what was measured in each round: without Ray, and with it."""
 
 
-def measure_throughput(server: ServerProcess, streams: int) -> float:
-    """Seconds of speech in a second, of so many streams at once."""
-    started = time.perf_counter()
-    with ThreadPoolExecutor(streams) as threads:
-        seconds = sum(each[1] for each in threads.map(lambda _: _request(server, _LONG), range(streams)))
-    return seconds / (time.perf_counter() - started)
-
-
-def _request(server: ServerProcess, text: str) -> tuple[float, float]:
-    """The seconds until the first audio, and the seconds of audio."""
-    started, first, length = time.perf_counter(), 0.0, 0
-    with httpx.stream("POST", server.address + _PATH, json={"text": text}, timeout=600) as response:
-        response.raise_for_status()
-        for piece in response.iter_raw():
-            first = first or time.perf_counter() - started
-            length += len(piece)
-    return first, length / _BYTES_PER_SECOND
-
-
-def run(rounds: int, requests: int, streams: int, engine: str) -> Report:
-    questions: dict[str, Callable[[ServerProcess], float]] = {
-        "first byte, one request, ms": lambda server: measure_first_byte(server, requests),
-        f"speech a second, {streams} streams": lambda server: measure_throughput(server, streams),
-    }
+def measure(rounds: int, requests: int, streams: int, seconds: float, engine: str = "turbo") -> Report:
     with TemporaryDirectory(prefix="svc-scale-") as folder:
-        limits = {"max_streams": streams * 2, "queue_seconds": 600, "max_load": 1}
-        servers = {name: ServerProcess(Path(folder) / name, engine, None, **limits) for name in ("plain", "cluster")}
-        servers["cluster"].arguments.append("--cluster")
+        plain, cluster = (ServerProcess(Path(folder) / name, engine, None, **speakers.UNLIMITED) for name in "ab")
+        cluster.arguments.append("--cluster")
+        servers = plain, cluster
         try:
-            for server in servers.values():
+            for server in servers:
                 server.start()
-                measure_throughput(server, streams)  # warms it
-            measured = {question: {name: list[float]() for name in servers} for question in questions}
+                asyncio.run(speakers.measure_speech(server.address, streams, seconds))  # warms it
+            measured: Rounds = {FIRST_BYTE: [], SPEECH: []}
             for number in range(rounds):
                 # Each goes first as often as the other.
-                for name in sorted(servers, reverse=bool(number % 2)):
-                    for question, ask in questions.items():
-                        measured[question][name].append(ask(servers[name]))
+                order = servers if number % 2 else servers[::-1]
+                found = {server: asyncio.run(_measure(server.address, requests, streams, seconds)) for server in order}
+                for question, *pair in zip(measured, *(found[server] for server in servers), strict=True):
+                    measured[question].append((pair[0], pair[1]))
         finally:
-            for server in servers.values():
+            for server in servers:
                 if server.alive():
-                    server.stop()
-    report = Report("ray-cost", "What Ray costs on one machine", ["", "svc serve", "svc serve --cluster", "difference"])
-    for question, by_name in measured.items():
-        plain, cluster = (statistics.median(by_name[name]) for name in servers)
-        pairs = zip(by_name["plain"], by_name["cluster"], strict=True)
-        if question.endswith(", ms"):
-            difference = f"{statistics.median(each[1] - each[0] for each in pairs):+.0f} ms"
-        else:
-            difference = f"{100 * (statistics.median(each[1] / each[0] for each in pairs) - 1):+.0f} %"
-        report.rows.append([question, f"{plain:.1f}", f"{cluster:.1f}", difference])
-    report.notes.append(f"{rounds} rounds by turns; the differences are medians of those of each round.")
+                    server.terminate()
+                    server.wait(_STOPS_WITHIN)
+    return make_report(measured, streams)
+
+
+async def _measure(address: str, requests: int, streams: int, seconds: float) -> tuple[float, float]:
+    first_byte = await speakers.measure_first_byte(address, requests)
+    return first_byte, await speakers.measure_speech(address, streams, seconds)
+
+
+def make_report(measured: Rounds, streams: int) -> Report:
+    """The differences are medians of those of each round."""
+    report = Report("scale-ray-cost", TITLE, ["", "svc serve", "svc serve --cluster", "difference", "bar"])
+    first_bytes, speech = measured[FIRST_BYTE], measured[SPEECH]
+    later = median(1000 * (ray - plain) for plain, ray in first_bytes)
+    more = median(100 * (ray / plain - 1) for plain, ray in speech)
+    plain, ray = (median(1000 * each[number] for each in first_bytes) for number in (0, 1))
+    met = "met" if later <= _BARS[FIRST_BYTE] else "missed"
+    report.rows.append([FIRST_BYTE, f"{plain:.0f} ms", f"{ray:.0f} ms", f"{later:+.0f} ms", met])
+    plain, ray = (median(each[number] for each in speech) for number in (0, 1))
+    met = "met" if more >= _BARS[SPEECH] else "missed"
+    report.rows.append([f"{SPEECH}, {streams} streams", f"{plain:.1f} s", f"{ray:.1f} s", f"{more:+.0f} %", met])
+    report.notes.append(
+        f"{len(speech)} rounds by turns; the differences are medians of those of each round. Bars: first byte "
+        f"{_BARS[FIRST_BYTE]:+.0f} ms, speech {_BARS[SPEECH]:+.0f} %."
+    )
     report.figures["measured"] = measured
     return report
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=8)
-    parser.add_argument("--requests", type=int, default=10)
-    parser.add_argument("--streams", type=int, default=4)
-    parser.add_argument("--engine", default="turbo")
-    parser.add_argument("-o", "--output", type=Path, help="the folder for the results")
-    options = parser.parse_args()
-    report = run(options.rounds, options.requests, options.streams, options.engine)
-    report.show()
-    report.save(options.output)
-
-
-if __name__ == "__main__":
-    main()

@@ -32,6 +32,7 @@ _PATIENCE = {
     "RAY_worker_register_timeout_seconds": "600",
     "RAY_health_check_timeout_ms": "60000",
     "RAY_raylet_start_wait_time_s": "300",
+    "RAY_gcs_server_port_wait_time_s": "300",
     "RAY_gcs_server_request_timeout_seconds": "300",
     "RAY_USAGE_STATS_ENABLED": "0",
 }

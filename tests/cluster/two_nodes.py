@@ -21,8 +21,9 @@ _NODE = {"num_cpus": 1, "object_store_memory": 150 * 2**20}
 def main() -> None:
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)  # whatever Ray prints goes into the log
-    nodes = Cluster(initialize_head=True, head_node_args={**_NODE, "include_dashboard": False})
-    second = nodes.add_node(**_NODE)
+    head = {**_NODE, **cluster.choose_agent_ports(), "include_dashboard": False}
+    nodes = Cluster(initialize_head=True, head_node_args=head)
+    second = nodes.add_node(**_NODE, **cluster.choose_agent_ports())
     ray.init(address=nodes.address)
     settings = Settings()
     if settings.engine == "fake":

@@ -29,12 +29,21 @@ class ApiReplica:
         self._engine = RemoteEngine(create_engine(settings), application.open_engine)
         pipeline = Pipeline(self._engine, Phonemizer(), settings.watermark, settings.max_audio_seconds)
         capacity = Capacity(settings.workers)
-        app = create_app(settings, pipeline, after_load=memory.freeze, count_workers=capacity.count_workers)
+        wyoming = None
+        if settings.wyoming_port is not None:
+            wyoming = open_socket(settings.host, settings.wyoming_port, "SVC_WYOMING_PORT", share_port=True)
+        app = create_app(
+            settings,
+            pipeline,
+            after_load=memory.freeze,
+            wyoming_socket=wyoming,
+            count_workers=capacity.count_workers,
+        )
         app.openapi()
         self._server = create_server(app, settings, share_port=True)
         self._lifecycle = app.state.lifecycle
         self._loop = asyncio.new_event_loop()
-        self._socket = open_socket(settings.host, settings.port, share_port=True)
+        self._socket = open_socket(settings.host, settings.port, "--port", share_port=True)
         # An event loop of its own, as without a cluster: the calls of Ray Serve cannot hold it up.
         self._thread = threading.Thread(target=self._run, name="web server", daemon=True)
         self._thread.start()

@@ -65,8 +65,15 @@ def create_api_application(settings: Settings) -> serve.Application:
 
 
 def open_engine() -> DeploymentHandle:
-    """Raises `RayServeException` if the engine is not deployed yet."""
-    return serve.get_deployment_handle("Engine", ENGINE)
+    """For calls in the event loop that runs. Raises `RayServeException` if the engine is not deployed yet.
+
+    Requests and audio go straight from one process to the other, over gRPC: the way through Ray's object store takes
+    longer, and a thread for the router would be one more that every chunk waits for.
+    """
+    handle = serve.get_deployment_handle("Engine", ENGINE)
+    if not handle.is_initialized:
+        handle._init(_run_router_in_separate_loop=False)
+    return handle.options(_by_reference=False, request_serialization="pickle", response_serialization="pickle")
 
 
 def _common(settings: Settings) -> dict[str, Any]:

@@ -2,18 +2,19 @@
 
 import asyncio
 import logging
+import queue
 import threading
 import time
-from collections.abc import Callable, Coroutine, Generator, Iterator
-from concurrent.futures import CancelledError
+from collections.abc import Callable, Generator, Iterator
+from concurrent import futures
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
 
 import numpy as np
+from grpc import RpcError
 from ray.exceptions import RayError, RayTaskError
 from ray.serve.exceptions import RayServeException
-from ray.serve.handle import DeploymentHandle, DeploymentResponseGenerator
+from ray.serve.handle import DeploymentHandle
 
 from svc.engine.protocol import Chunk, Engine, Utterance
 from svc.errors import EngineUnavailable
@@ -21,12 +22,13 @@ from svc.synthesis.playback import current_playback
 
 log = logging.getLogger(__name__)
 
-T = TypeVar("T")
-
 # For work that nobody listens to yet.
 _BACKGROUND_SECONDS = 2.0
 _DESCRIBE_SECONDS = 10.0
 _PAUSE_SECONDS = 0.25
+
+# What Ray raises when a replica does not answer, or not any more.
+_LOST = (RayError, RayServeException, RpcError, TimeoutError, asyncio.CancelledError, futures.CancelledError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,14 +81,21 @@ class RemoteEngine:
         """Waits for a first replica, however long that takes."""
         self._thread.start()
         while not self._closed.is_set():
-            with suppress(RayError, RayServeException, TimeoutError):
-                handle = self._open_handle()
-                description = self._wait(_await(handle.describe.remote()), _DESCRIBE_SECONDS)
-                self.fingerprint = description.fingerprint
-                self._handle = handle.options(stream=True).speak
+            with suppress(*_LOST):
+                self.fingerprint = self._connect().fingerprint
                 return
             self._closed.wait(_PAUSE_SECONDS)
         raise EngineUnavailable("The server was shut down before the engine had started.")
+
+    def _connect(self) -> EngineDescription:
+        async def connect() -> EngineDescription:
+            handle = self._open_handle()
+            self._speak = handle.options(stream=True).speak
+            async with asyncio.timeout(_DESCRIBE_SECONDS):
+                description: EngineDescription = await handle.describe.remote()
+                return description
+
+        return asyncio.run_coroutine_threadsafe(connect(), self._loop).result()
 
     def close(self) -> None:
         """Ends the waiting for a first replica."""
@@ -108,7 +117,7 @@ class RemoteEngine:
                 return
             except RayTaskError as error:  # the engine itself has failed: another replica would, too
                 raise error.cause if isinstance(error.cause, Exception) else error from None
-            except (RayError, RayServeException, TimeoutError, CancelledError) as error:
+            except _LOST as error:
                 if time.monotonic() - progress_at > self._give_up_seconds or self._closed.is_set():
                     raise EngineUnavailable("The engine does not answer. Try again in a few seconds.") from error
                 log.warning("a replica of the engine was lost in the middle of a text: %s", type(error).__name__)
@@ -116,22 +125,36 @@ class RemoteEngine:
 
     def _ask(self, utterance: Utterance) -> Generator[Chunk]:
         """Closing this cancels the call."""
-        response = self._handle.remote(utterance, _find_due())
+        received = queue.SimpleQueue[Chunk | BaseException | None]()
+        call = asyncio.run_coroutine_threadsafe(self._receive(utterance, _find_due(), received), self._loop)
         try:
-            while (chunk := self._wait(_await_next(response), self._chunk_seconds)) is not None:
-                yield chunk
-        except BaseException:
-            _cancel(response)
-            raise
+            while (each := _get(received, self._chunk_seconds)) is not None:
+                if isinstance(each, BaseException):
+                    raise each
+                yield each
+        finally:
+            call.cancel()
 
-    def _wait(self, work: Coroutine[Any, Any, T], seconds: float) -> T:
-        """The sync methods of Ray Serve have no timeout."""
-        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+    async def _receive(
+        self, utterance: Utterance, due: Due, received: "queue.SimpleQueue[Chunk | BaseException | None]"
+    ) -> None:
+        """Puts the chunks there as they come, without being asked for each; then None, or what went wrong."""
+        response = self._speak.remote(utterance, due)
         try:
-            return future.result(seconds)
-        except TimeoutError:
-            future.cancel()
-            raise
+            async for chunk in response:
+                received.put(chunk)
+            received.put(None)
+        except BaseException as error:
+            received.put(error)
+            with suppress(*_LOST):
+                response.cancel()
+
+
+def _get(received: "queue.SimpleQueue[Chunk | BaseException | None]", seconds: float) -> Chunk | BaseException | None:
+    try:
+        return received.get(timeout=seconds)
+    except queue.Empty:
+        raise TimeoutError from None
 
 
 class _Delivered:
@@ -162,17 +185,3 @@ class _Delivered:
 def _find_due() -> Due:
     playback = current_playback.get()
     return Due(playback.buffered_seconds, playback.key_id, playback.live) if playback else Due()
-
-
-async def _await(response: Any) -> Any:
-    return await response
-
-
-async def _await_next(response: DeploymentResponseGenerator[Any]) -> Chunk | None:
-    chunk: Chunk | None = await anext(response, None)
-    return chunk
-
-
-def _cancel(response: DeploymentResponseGenerator[Any]) -> None:
-    with suppress(RayError, RayServeException, CancelledError):
-        response.cancel()
