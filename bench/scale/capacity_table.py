@@ -16,12 +16,13 @@ MEASURED = Path(__file__).parents[2] / "docs/benchmarks/2026-11-17/load-overload
 TWO_CORES = Machine("2 ARM cores (Neoverse N1)", workers=1, speech_a_second=10.3)
 """`load-overload` of 2026-11-17: what it spoke when it was asked for more than it could, in three formats."""
 
-TARGETS = (0.5, 1.0, 2.0)
+TARGETS = (0.5, 0.6, 1.0)
 MACHINES = (1, 2, 4, 8, 16)
-CHARACTERS = (1_000, 10_000, 100_000, 1_000_000)
+CHARACTERS = (10_000, 100_000, 1_000_000)
 CHARACTERS_A_SECOND = 14.7  # of speech, in the same benchmark
-_MAX_REFUSED = 0.001
+_MAX_REFUSED = 0.01
 _PRECISION = 0.05
+_MOST = 0.9  # of what a machine can speak: with more, queues grow longer than a simulation lasts
 _TEXTS = 24
 
 
@@ -74,10 +75,10 @@ def _summarize(outcomes: Sequence[Outcome], seconds: float) -> Point:
 
 def find_rate(machine: Machine, count: int, target: float, seconds: float = 600.0) -> tuple[float, Point]:
     """The most texts a second that so many machines hold: 95 % of the first bytes within the target, none starved, at
-    most one of a thousand refused. To within 5 %."""
+    most one of a hundred refused. To within 5 %."""
     texts = make_live_texts()
     mean = sum(text.seconds for text in texts) / len(texts)
-    low, high = 0.0, count * machine.speech_a_second / mean
+    low, high = 0.0, _MOST * count * machine.speech_a_second / mean
     best = Point(1.0, 0.0, 0.0, 0.0, 0)
     while high - low > _PRECISION * high:
         middle = (low + high) / 2
@@ -136,12 +137,13 @@ def make_machines_table(machine: Machine = TWO_CORES, target: float = 1.0) -> Re
     )
     each = 0.0
     for count in MACHINES:
-        _, point = find_rate(machine, count, target, 600.0 / math.sqrt(count))
+        _, point = find_rate(machine, count, target)
         each = point.speech_a_second * CHARACTERS_A_SECOND / count
         report.rows.append([f"{count}", f"{each * count:,.0f}", _describe(point, machine, count)[-1], "simulated"])
     for characters in CHARACTERS:
-        needed = math.ceil(characters / each)
-        report.rows.append([f"{needed:,}", f"{characters:,}", report.rows[len(MACHINES) - 1][2], "extrapolated"])
+        needed = characters / each
+        step = 10 ** max(0, int(math.log10(needed)) - 1)  # two digits are all that is known
+        report.rows.append([f"{step * math.ceil(needed / step):,}", f"{characters:,}", report.rows[len(MACHINES) - 1][2], "extrapolated"])
     return report
 
 

@@ -5,6 +5,9 @@ python -m tests.cluster.two_nodes    reads a command from each line of its input
 
 import os
 import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, TextIO
 
 import ray
 from ray import serve
@@ -13,17 +16,22 @@ from ray.cluster_utils import Cluster
 import svc.cluster.engine_replica
 from svc.cluster import cluster
 from svc.settings import Settings
+from tests.cluster.nodes import add_node
 from tests.cluster.slow_engine import SlowEngineReplica
-
-_NODE = {"num_cpus": 1, "object_store_memory": 150 * 2**20}
 
 
 def main() -> None:
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)  # whatever Ray prints goes into the log
-    head = {**_NODE, **cluster.choose_agent_ports(), "include_dashboard": False}
-    nodes = Cluster(initialize_head=True, head_node_args=head)
-    second = nodes.add_node(**_NODE, **cluster.choose_agent_ports())
+    nodes = Cluster()
+    with TemporaryDirectory(prefix="ray-", dir="/tmp") as folder:  # a short path: it becomes that of sockets
+        add_node(nodes, Path(folder))
+        second = add_node(nodes, Path(folder))
+        obey(nodes, second, answers)
+    print("removed", file=answers)
+
+
+def obey(nodes: Cluster, second: Any, answers: TextIO) -> None:
     ray.init(address=nodes.address)
     settings = Settings()
     if settings.engine == "fake":
@@ -43,7 +51,6 @@ def main() -> None:
     serve.shutdown()
     ray.shutdown()
     nodes.shutdown()
-    print("removed", file=answers)
 
 
 if __name__ == "__main__":

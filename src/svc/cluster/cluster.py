@@ -1,23 +1,18 @@
 """`svc serve --cluster`: joins a Ray cluster or starts one on this machine, deploys the service, and drains it."""
 
-import math
 import os
 import signal
-import socket
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import suppress
 from types import FrameType
 
 import ray
 from ray import serve
-from ray.cluster_utils import Cluster
 from ray.serve.config import ProxyLocation
 from ray.serve.exceptions import RayServeException
 
 from svc.cluster import application
-from svc.engine.cpus import count_cpus
 from svc.settings import Settings
 
 _OBJECT_STORE_BYTES = 256 * 2**20  # audio on its way to the API
@@ -28,40 +23,17 @@ def run(settings: Settings) -> None:
     """Serves until SIGTERM or SIGINT."""
     ended = threading.Event()
     _end_at_signal(ended)
-    with ExitStack() as stack:
-        address = os.environ.get("RAY_ADDRESS") or stack.enter_context(start_ray(settings))
+    if address := os.environ.get("RAY_ADDRESS"):
         ray.init(address=address)
-        stack.callback(ray.shutdown)
-        _end_at_signal(ended)  # Ray has set its own
-        stack.callback(remove, settings)
+    else:
+        ray.init(address="local", include_dashboard=False, object_store_memory=_OBJECT_STORE_BYTES)
+    _end_at_signal(ended)  # Ray has set its own
+    try:
         deploy(settings)
         _report(settings, ended)
-
-
-@contextmanager
-def start_ray(settings: Settings) -> Iterator[str]:
-    """Ray on this machine, which only this machine can reach; its address."""
-    head = {
-        "node_ip_address": "127.0.0.1",
-        "num_cpus": count_cpus(),
-        "num_gpus": math.ceil(settings.cluster_gpus * settings.cluster_max_replicas),
-        "object_store_memory": _OBJECT_STORE_BYTES,
-        "include_dashboard": False,
-    }
-    started = Cluster(initialize_head=True, head_node_args=head | choose_agent_ports())
-    try:
-        yield started.address
     finally:
-        started.shutdown()
-
-
-def choose_agent_ports() -> dict[str, int]:
-    """Free ports for the agents of a node. A node waits but 15 seconds for an agent that chooses its own, which is too
-    short on a machine that is busy."""
-    names = ("metrics_agent_port", "metrics_export_port", "dashboard_agent_listen_port", "runtime_env_agent_port")
-    with ExitStack() as sockets:
-        opened = [sockets.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in names]
-        return {name: each.getsockname()[1] for name, each in zip(names, opened, strict=True)}
+        remove(settings)
+        ray.shutdown()
 
 
 def deploy(settings: Settings) -> None:

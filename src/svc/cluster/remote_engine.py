@@ -10,7 +10,6 @@ from concurrent import futures
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 
-import numpy as np
 from grpc import RpcError
 from ray.exceptions import RayError, RayTaskError
 from ray.serve.exceptions import RayServeException
@@ -29,6 +28,10 @@ _PAUSE_SECONDS = 0.25
 
 # What Ray raises when a replica does not answer, or not any more.
 _LOST = (RayError, RayServeException, RpcError, TimeoutError, asyncio.CancelledError, futures.CancelledError)
+
+
+# What came of an utterance: chunks, then None or what went wrong.
+_Received = queue.SimpleQueue[Chunk | BaseException | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +128,7 @@ class RemoteEngine:
 
     def _ask(self, utterance: Utterance) -> Generator[Chunk]:
         """Closing this cancels the call."""
-        received = queue.SimpleQueue[Chunk | BaseException | None]()
+        received = _Received()
         call = asyncio.run_coroutine_threadsafe(self._receive(utterance, _find_due(), received), self._loop)
         try:
             while (each := _get(received, self._chunk_seconds)) is not None:
@@ -135,22 +138,22 @@ class RemoteEngine:
         finally:
             call.cancel()
 
-    async def _receive(
-        self, utterance: Utterance, due: Due, received: "queue.SimpleQueue[Chunk | BaseException | None]"
-    ) -> None:
+    async def _receive(self, utterance: Utterance, due: Due, received: _Received) -> None:
         """Puts the chunks there as they come, without being asked for each; then None, or what went wrong."""
-        response = self._speak.remote(utterance, due)
+        response = None
         try:
+            response = self._speak.remote(utterance, due)
             async for chunk in response:
                 received.put(chunk)
             received.put(None)
         except BaseException as error:
             received.put(error)
-            with suppress(*_LOST):
-                response.cancel()
+            if response is not None:
+                with suppress(*_LOST):
+                    response.cancel()
 
 
-def _get(received: "queue.SimpleQueue[Chunk | BaseException | None]", seconds: float) -> Chunk | BaseException | None:
+def _get(received: _Received, seconds: float) -> Chunk | BaseException | None:
     try:
         return received.get(timeout=seconds)
     except queue.Empty:
@@ -174,8 +177,7 @@ class _Delivered:
         start, self._position = self._position, self._position + len(chunk.samples)
         if self._position <= self._samples:
             return None
-        # A copy, which gives the memory back to Ray.
-        samples = np.array(chunk.samples[max(0, self._samples - start) :])
+        samples = chunk.samples[max(0, self._samples - start) :]
         timings = tuple(timing for timing in chunk.timings if timing.phoneme >= self._phonemes)
         self._samples = self._position
         self._phonemes += len(timings)
