@@ -143,7 +143,14 @@ def make_machines_table(machine: Machine = TWO_CORES, target: float = 1.0) -> Re
     for characters in CHARACTERS:
         needed = characters / each
         step = 10 ** max(0, int(math.log10(needed)) - 1)  # two digits are all that is known
-        report.rows.append([f"{step * math.ceil(needed / step):,}", f"{characters:,}", report.rows[len(MACHINES) - 1][2], "extrapolated"])
+        report.rows.append(
+            [
+                f"{step * math.ceil(needed / step):,}",
+                f"{characters:,}",
+                report.rows[len(MACHINES) - 1][2],
+                "extrapolated",
+            ]
+        )
     return report
 
 

@@ -26,9 +26,10 @@ def measure(
 ) -> Report:
     """`threads` are those of a worker; without any, the default of the server."""
     order = order_cores(sorted(os.sched_getaffinity(0)), topology)
+    choices: Sequence[int | None] = threads or [None]
     points: dict[tuple[int, int | None], Measured] = {}
     for count in [each for each in cores if each <= len(order)]:
-        for each in threads or [None]:
+        for each in choices:
             chosen: dict[str, object] = {"workers": max(1, count // each), "threads": each} if each else {}
             with pin(order[:count]), processes.run(engine, **speakers.UNLIMITED, **chosen) as server:
                 points[count, each] = speakers.measure(server.address, count, seconds)

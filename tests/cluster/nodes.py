@@ -1,7 +1,7 @@
 """Nodes of Ray whose agents may take their time to start.
 
-A node waits 15 seconds for the files in which its agents write their ports, and no setting of Ray changes that: too short on
-a busy machine. So the files are written here, before the agents are there.
+A node waits 15 seconds for the files in which its agents write their ports, and no setting of Ray changes that: too
+short on a busy machine. So the files are written here, before the agents are there.
 """
 
 import socket

@@ -40,7 +40,10 @@ def test_the_most_that_holds_is_found(most: int) -> None:
     ("speech", "listeners", "bar"), [(60.0, 36, "met"), (59.0, 36, "missed"), (60.0, 35, "missed")]
 )
 def test_sixteen_cores_are_held_to_two(speech: float, listeners: int, bar: str) -> None:
-    points = {(2, None): Measured(10.0, 6, 0.1), (16, None): Measured(speech, listeners, 0.1)}
+    points: dict[tuple[int, int | None], Measured] = {
+        (2, None): Measured(10.0, 6, 0.1),
+        (16, None): Measured(speech, listeners, 0.1),
+    }
     assert [row[-1] for row in cores.make_report(points, []).rows] == ["", bar]
 
 

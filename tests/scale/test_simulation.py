@@ -1,6 +1,7 @@
 """The simulation behind docs/capacity.md."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from statistics import mean
 
@@ -11,7 +12,9 @@ from bench.scale.capacity_table import TWO_CORES
 from bench.scale.simulation import Machine, Text, simulate, split
 
 ROOT = Path(__file__).parents[2]
-UNLIMITED = {"request_seconds": 0.0, "max_load": math.inf, "max_streams": 10**9, "max_waiting": 10**9}
+UNLIMITED = Machine(
+    "", workers=1, speech_a_second=10.0, request_seconds=0, max_load=math.inf, max_streams=10**9, max_waiting=10**9
+)
 
 
 @pytest.mark.parametrize("phase", range(2))
@@ -28,9 +31,8 @@ def test_it_agrees_with_what_was_measured(phase: int) -> None:
 @pytest.mark.parametrize("load", [0.3, 0.7])
 def test_it_agrees_with_queueing_theory(load: float) -> None:
     """Texts of one step each, all alike, on one worker: M/D/1, whose mean wait is known."""
-    machine = Machine("", workers=1, speech_a_second=10.0, **UNLIMITED)
     step = 0.06
-    outcomes = simulate([machine], [Text(0.6)], load / step, 3000 * step / load)
+    outcomes = simulate([UNLIMITED], [Text(0.6)], load / step, 3000 * step / load)
     assert mean(each.first_byte for each in outcomes) == pytest.approx(step + load * step / (2 * (1 - load)), rel=0.1)
 
 
@@ -43,7 +45,7 @@ def test_every_text_is_answered_or_refused_however_many_there_are() -> None:
 
 
 def test_a_machine_that_is_too_slow_starves_its_listeners() -> None:
-    machine = Machine("", workers=1, speech_a_second=0.9, **UNLIMITED)
+    machine = replace(UNLIMITED, speech_a_second=0.9)
     (outcome,) = simulate([machine], [Text(20.0)], 1e-9, 1.0)
     assert outcome.starved > 1.0
 
