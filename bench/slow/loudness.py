@@ -61,7 +61,7 @@ def _list_work(recorder: Recorder, speakers: Path, every: int) -> Iterator[tuple
     for voice in built_in:
         yield "built-in voices, own language", voice.key, voice, voice.language
     for voice in built_in[::every]:
-        for language in Language:
+        for language in {each.base: None for each in Language if not each.row}:
             if language is not voice.language:
                 yield "built-in voices, other languages", voice.key, voice, language
     for one, other in list(pairwise(built_in))[:: 3 * every]:

@@ -66,6 +66,24 @@ class Settings(BaseSettings):
     """The device that the engine runs on: `cpu`, or `cuda` (an NVIDIA GPU; needs `onnxruntime-gpu` instead of
     `onnxruntime`)."""
 
+    cluster_api_replicas: int = Field(1, ge=1)
+    """With `svc serve --cluster`: how many replicas of the API there are. Those on one machine share its port."""
+
+    cluster_min_replicas: int = Field(1, ge=1)
+    """With `svc serve --cluster`: the smallest number of replicas of the engine."""
+
+    cluster_max_replicas: int = Field(1, ge=1)
+    """With `svc serve --cluster`: the largest number of replicas of the engine. Between the two, it follows the number
+    of utterances that are being spoken or wait, and the audio that came too late."""
+
+    cluster_cpus: float = Field(default_factory=lambda data: data.get("workers", 1) * data.get("threads", 1), ge=0)
+    """With `svc serve --cluster`: the cores that Ray reserves for each replica of the engine; by default SVC_WORKERS
+    times SVC_THREADS."""
+
+    cluster_gpus: float = Field(default_factory=lambda data: 1 if data.get("device") == "cuda" else 0, ge=0)
+    """With `svc serve --cluster`: the GPUs that Ray reserves for each replica of the engine; by default one with
+    SVC_DEVICE=cuda. Half a GPU puts two replicas on one."""
+
     default_voice: str = FALLBACK_VOICE
     """The voice for unknown voice ids: an id, or a name such as `af_heart`."""
 

@@ -3,7 +3,7 @@
 import asyncio
 import socket
 
-from svc.cli.serve import _open_socket
+from svc.server import open_socket
 
 
 def test_the_parts_of_a_response_do_not_wait_for_each_other() -> None:
@@ -17,7 +17,7 @@ def test_the_parts_of_a_response_do_not_wait_for_each_other() -> None:
             delayed.set_result(accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
             writer.close()
 
-        with _open_socket("127.0.0.1", 0, "--port") as listening:
+        with open_socket("127.0.0.1", 0, "--port") as listening:
             async with await asyncio.start_server(answer, sock=listening):
                 _, writer = await asyncio.open_connection(*listening.getsockname())
                 async with asyncio.timeout(60):

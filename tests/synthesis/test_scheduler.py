@@ -327,3 +327,55 @@ def test_an_engine_that_cannot_load_says_why() -> None:
         await scheduler.close()
 
     asyncio.run(main())
+
+
+def test_workers_come_and_go() -> None:
+    async def main() -> None:
+        queue, running, most = FairQueue(1), 0, 0
+
+        async def work() -> None:
+            nonlocal running, most
+            async with queue.acquire("key", 0.0):
+                running += 1
+                most = max(most, running)
+                await asyncio.sleep(0)
+                running -= 1
+
+        async def peak() -> int:
+            nonlocal most
+            most = 0
+            await asyncio.gather(*(work() for _ in range(12)))
+            return most
+
+        assert await peak() == 1
+        queue.resize(4)
+        assert await peak() == 4
+        queue.resize(2)
+        assert await peak() == 2
+        waiting = [asyncio.create_task(work()) for _ in range(6)]
+        await asyncio.sleep(0)
+        queue.resize(6)  # those who wait already profit
+        most = 0
+        await asyncio.gather(*waiting)
+        assert most > 2
+
+    asyncio.run(main())
+
+
+def test_without_workers_it_is_not_ready_but_ends_what_has_begun() -> None:
+    async def main() -> None:
+        scheduler = Scheduler(lambda: None, max_workers=4)
+        scheduler.start()
+        await scheduler.wait_until_loaded()
+        parts = scheduler.run(_work("a", 3, []), Playback())
+        await anext(parts)
+        scheduler.resize(0)
+        with pytest.raises(EngineUnavailable):
+            scheduler.require_ready()
+        assert len([part async for part in parts]) == 2
+        scheduler.resize(8)
+        scheduler.require_ready()
+        assert scheduler.speed.workers == 4
+        await scheduler.close()
+
+    asyncio.run(main())

@@ -67,7 +67,7 @@ class AcousticModel:
     def predict(self, utterance: Utterance) -> AcousticFeatures:
         phonemes = utterance.before + utterance.phonemes + utterance.after
         tokens = [_PAD, *(VOCABULARY[symbol] for symbol in phonemes), _PAD]
-        style = utterance.style[min(len(phonemes), len(utterance.style)) - 1].reshape(1, 256)
+        style = utterance.style_vector
         timbre, prosody = style[:, :128], _vary_prosody(style[:, 128:], utterance.delivery)
         durations, text, pitch, energy = self._prosody.run(
             [DURATIONS, TEXT, PITCH, ENERGY],

@@ -46,6 +46,13 @@ class Utterance:
     vocoder_embedding: Array = field(default_factory=lambda: NO_VOCODER_EMBEDDING)
     """[256]: a further speaker embedding of svc-turbo's vocoder. Kokoro's vocoder has no such input."""
 
+    @property
+    def style_vector(self) -> Array:
+        """[1, 256]: the style for this number of phonemes, with those of the context."""
+        length = len(self.before) + len(self.phonemes) + len(self.after)
+        row: Array = self.style[min(length, len(self.style)) - 1]
+        return row[None]
+
 
 @dataclass(frozen=True, slots=True)
 class Timing:

@@ -1,0 +1,1 @@
+"""How the service grows: with cores, GPUs and machines."""
