@@ -29,6 +29,10 @@ _END_MARK = re.compile(
     rf"|(?P<mark>[.!?…؟۔‼⁇⁈⁉]+)(?P<closers>[{re.escape(_CLOSERS)}]*)"
     r"|(?P<line>\n)"
 )
+# Units that are words, or that a hyphen joins to their number: "2 in. thick", "a 45-min. call".
+_QUANTITY = re.compile(
+    r"[\d½¼¾⅓⅔⅛⅜⅝⅞][ -]?(?:km|cm|mm|kg|in|ft|lbs?|oz|yds?|mi|mins?|secs?|hrs?|yrs?|wks?|gal|tsp|tbsp|qts?|pts?)\Z"
+)
 _OPERATORS = frozenset("=×÷≠≤≥≈")  # "5! = 120" is one sentence
 _SPACES = re.compile(r"\s+")
 _SPACES_OR_NONE = re.compile(r"\s*")
@@ -245,13 +249,16 @@ class _Candidate:
         found = _WORD_BEFORE.search(before)
         word = found[0].strip("*_~`'‘’") if found else ""
         spellings = {word, word.lower()}
+        last = word.rpartition("-")[2]  # Apr.-Jun. 2023
         if spellings & NEVER_END:
             return False
-        if spellings & BEFORE_NUMBERS and not (len(word) == 1 and word.isupper()):  # p. 5, but P. Smith
+        is_initial = len(word) == 1 and word.isupper()  # p. 5, but P. Smith
+        if spellings & BEFORE_NUMBERS - MAY_END and not is_initial:
             return not self.follower.isdigit()
         pieces = word.split(".")
         is_initials = all(len(piece) <= 2 and piece.isalpha() for piece in pieces) and len(pieces[0]) == 1
-        if not spellings & MAY_END and not is_initials:
+        may_end = {*spellings, last} & MAY_END
+        if not may_end and not is_initials and not _QUANTITY.search(before):
             return True
         if self.follower.islower() or self.follower.isdigit():
             return False
@@ -283,7 +290,7 @@ NEVER_END = frozenset({
 
 # The sentence continues only if a number follows: "No. 5", but "No. I will not."
 BEFORE_NUMBERS = frozenset({
-    "no", "nos", "nr", "p", "pp", "pg", "ex", "fn", "para", "ver",
+    "no", "nos", "nr", "p", "pp", "pg", "ex", "fn", "para", "rt", "rte", "ver",
     "fig", "figs", "vol", "vols", "ch", "chap", "sec", "art", "eq", "ed", "pt",
     "pág", "págs", "núm", "n", "num", "pag",
 })  # fmt: skip
@@ -295,8 +302,8 @@ MAY_END = frozenset({
     "apt", "dept", "Univ", "assn", "bldg", "inc", "ltd", "Co", "Corp", "llc", "bros", "jr", "esq", "phd",
     "ph.d", "etc", "al", "est", "min", "max", "hr", "hrs", "sec", "secs", "mins", "lb", "lbs", "oz",
     "yd", "mi", "avg", "misc", "temp", "dist", "ext", "acct", "asst", "assoc", "mgr", "mtg", "ea", "ed", "fl", "rm",
-    "Ste", "sq", "cu", "Ter", "Terr", "Plz", "Cir", "Cres", "qty", "govt", "pkg", "orig", "prev", "appt", "gal", "qt", "wk",
-    "wks", "yr", "yrs", "mo", "tsp", "tbsp", "ud", "uds", "vd", "ee.uu", "cía", "s.a", "ltda",
+    "Ste", "sq", "cu", "Ter", "Terr", "Plz", "Cir", "Cres", "qty", "govt", "pkg", "orig", "prev", "appt", "wk",
+    "yr", "yrs", "mo", "ud", "uds", "vd", "ee.uu", "cía", "s.a", "ltda",
 })  # fmt: skip
 
 # Words that often begin a sentence and seldom a name.

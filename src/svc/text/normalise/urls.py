@@ -33,7 +33,10 @@ class SignNames:
 
 
 # Short words; other parts of one or two letters are spelt.
-WORDS = frozenset("an as at be by do go he hi if in is it me my no of on or so to up we".split())
+WORDS = frozenset({
+    "an", "as", "at", "be", "by", "do", "go", "he", "hi", "if", "in", "is", "it", "me", "my", "no", "of", "on", "or",
+    "so", "to", "up", "we",
+})  # fmt: skip
 
 # Parts of addresses with an irregular spoken form; None is spelt letter by letter.
 LABELS = {
@@ -95,7 +98,10 @@ def build_rules(signs: SignNames, say_integer: Callable[[str], str]) -> list[Rul
     return [
         Rule(rf"\b(?:https?|ftp)://(?P<address>{path})", say_address),
         Rule(r"\bmailto:", ""),
-        Rule(r"(?<![\w.+-])(?P<address>[\w.+-]{1,64}+@[\w-]{1,63}+(?:\.[\w-]{1,63})++)", say_address),
+        Rule(
+            r"(?<![\w.+-])(?P<address>[\w.+-]{1,64}+@(?!\d+(?:\.\d+)*(?![\w.-]))[\w-]{1,63}+(?:\.[\w-]{1,63})++)",
+            say_address,
+        ),
         Rule(rf"{before}(?P<address>{domain}(?:[/?:]{path})?)", say_address),
         Rule(rf"{before}(?P<address>[\w-]{{1,100}}(?:\.[\w-]{{1,40}}){{0,3}}\.(?:{EXTENSIONS}))(?!\w)", say_address),
         Rule(rf"(?<![\w./])(?P<address>\.(?:{EXTENSIONS}|{DOT_FILES}))(?!\w)", say_address),

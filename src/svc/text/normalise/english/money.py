@@ -43,6 +43,8 @@ def build_rules(numbers: Numbers) -> list[Rule]:
         return f"{spoken} and {cent_words}" if cents else spoken
 
     def add_per(match: re.Match[str], spoken: str) -> str:
+        if match["per"] == "ea":
+            return f"{spoken} each"
         if match["short"]:
             return f"{spoken} per {PER[match['short']]}"
         return f"{spoken} per {UNITS.get(match['per'], match['per'])}" if match["per"] else spoken
@@ -85,6 +87,8 @@ def build_rules(numbers: Numbers) -> list[Rule]:
         Rule(rf"{sign}(?P<currency>{symbol})[ ]?{number}{_MAGNITUDE}{end}{_PER}", say_money),
         Rule(rf"{sign}(?P<currency>{code})[ ]?{number}{_MAGNITUDE}{end}{_PER}", say_money),
         Rule(rf"{sign}{NUMBER_START}{number}{_MAGNITUDE}[ ]?(?P<currency>{symbol}|{code})(?!\w){_PER}", say_money),
+        Rule(r"(?<=[€$£]\d)[.,]-(?!\w)|(?<=[€$£]\d\d)[.,]-(?!\w)|(?<=\d\d\d)[.,]-(?!\w)", ""),  # €15,-
+        Rule(r"(?<=\d)[ ]?[x×][ ]?(?=[$£€]\d)", " times "),
         Rule(rf"{NUMBER_START}(?P<number>{NUMBER})[ ]?¢", say_cents),
         Rule(rf"{NUMBER_START}(?P<number>[1-9]\d{{0,2}})p{end}", say_pence),
     ]

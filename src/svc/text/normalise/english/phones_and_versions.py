@@ -57,15 +57,16 @@ def build_phone_rules(numbers: Numbers) -> list[Rule]:
         Rule(rf"{start}(?:1-)?8\d\d-[A-Z\d]{{2,8}}(?:-[A-Z\d]{{2,8}}){{0,2}}{end}", say_groups),
         Rule(r"\btel:(?=\+?\d)", ""),
         Rule(rf"(?<![\w+])\+\d{{1,3}}(?:[-. ]?\(?\d{{1,5}}\)?){{2,6}}{end}", say_groups),
-        Rule(rf"{start}(?:0\d{{2,5}}[- ]|\(0\d{{2,5}}\)[ ]?)\d{{3,4}}[- ]?\d{{3,4}}{end}", say_groups),
+        Rule(rf"{start}(?:0\d{{2,5}}[- ]|\(0\d{{1,5}}\)[ ]?)\d{{3,4}}[- ]?\d{{3,4}}{end}", say_groups),
         Rule(rf"{start}0\d{{2,4}}[- ]\d{{3,8}}{end}", say_groups),
+        Rule(rf"{start}00[ ]?\d{{1,3}}(?:[- ]\d{{2,5}}){{2,5}}{end}", say_groups),
         Rule(rf"{start}0\d(?:([ .-])\d\d)(?:\1\d\d){{3}}{end}", say_groups),
         Rule(rf"{start}\d{{3}}-\d{{2}}-\d{{4}}{end}", say_groups),
         Rule(rf"{start}\d{{4}}([- ])\d{{4}}\1\d{{4}}\1\d{{4}}{end}", say_groups),
         Rule(rf"{start}\d{{3}}-\d{{4}}{end}", say_groups),
         Rule(rf"{start}\d{{1,9}}(?:-\d{{1,9}}){{2,12}}{end}", say_groups),
         Rule(r"(?<=, [A-Z][A-Z][ ])\d{5}(?:-\d{4})?(?!\d)", say_groups),  # after the state, a ZIP code
-        Rule(rf"{start}\d{{2,5}}(?:[ .-]\d{{2,6}}){{1,4}}{end}", say_called),
+        Rule(rf"{start}(?:\d{{2,5}}(?:[ .-]\d{{2,6}}){{1,4}}|\d{{7,9}}){end}", say_called),
         Rule(
             rf"{after(*BEFORE_DIALLED)}\d{{3,6}}(?:(?:[ ]or[ ]|/)\d{{3,6}})*{end}"
             r"(?![ -]\d|[ ](?:people|times|more|friends|of)\b)",
