@@ -121,8 +121,8 @@ class MarkupParser:
             return self._skip_unfinished(start)
         if self._is_comparison(tag, closed_names):
             return start
-        if end := self._find_unspoken_end(tag):
-            return end
+        if unspoken_end := self._find_unspoken_end(tag):
+            return unspoken_end
         if exponent := find_exponent(source, tag, self._recent):
             self._insert(exponent[0].translate(SUPERSCRIPTS), range(exponent.start(), exponent.end()))
             return exponent.end()

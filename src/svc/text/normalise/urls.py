@@ -53,7 +53,7 @@ TOP_LEVELS = (
 EXTENSIONS = (
     "txt|pdf|docx?|xlsx?|pptx?|csv|tsv|json|ya?ml|toml|xml|html?|css|js|ts|tsx|jsx|py|rb|go|rs|java|cpp|hpp|cs|php|sh|"
     "bat|exe|dll|zip|tar|gz|rar|7z|jpe?g|png|gif|svg|webp|mp3|mp4|wav|ogg|flac|mov|avi|mkv|md|log|ini|cfg|conf|sql|db|"
-    "iso|dmg|apk|onnx|bin|lock|ipynb|env|h|c"
+    "iso|dmg|apk|onnx|bin|lock|ipynb|env|h|c|JPE?G|PNG|GIF|HEIC|PDF|MP[34]|MOV|CSV|TXT|DOCX?|XLSX?|ZIP"
 )
 # Files whose name is nothing but an extension.
 DOT_FILES = "gitignore|bashrc|zshrc|npmrc|vimrc|dockerignore|gitconfig|profile"

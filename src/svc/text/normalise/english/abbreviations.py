@@ -22,8 +22,8 @@ DOTTED = {
     "Temp": "Temperature", "min": "minimum", "Min": "Minimum", "max": "maximum", "Max": "Maximum",
     "avg": "average", "Avg": "Average", "tel": "telephone", "Tel": "Telephone", "ext": "extension",
     "Ext": "Extension", "esp": "especially", "cont": "continued", "resp": "respectively", "cf": "compare",
-    "viz": "namely", "al": "al", "et al": "et al", "dist": "district", "hrs": "hours", "mins": "minutes",
-    "secs": "seconds", "yrs": "years", "lbs": "pounds", "E.g": "For example", "eg": "for example",
+    "viz": "namely", "al": "al", "et al": "et al", "dist": "district", "mins": "minutes",
+    "secs": "seconds", "lbs": "pounds", "E.g": "For example", "eg": "for example",
     "I.e": "That is", "ie": "that is", "a.k.a": "also known as", "cu": "cubic", "ea": "each",
     "orig": "originally", "prev": "previous", "vol": "volume", "Vol": "Volume",
     "incl": "including", "excl": "excluding", "ref": "reference", "Ref": "Reference", "ave": "avenue",
@@ -47,7 +47,8 @@ BARE = {
     "Govt": "Government", "Intl": "International", "intl": "international", "Mgmt": "Management",
     "mgmt": "management", "Mgr": "Manager", "mgr": "manager", "Mtg": "Meeting", "mtg": "meeting",
     "mtgs": "meetings", "Pkg": "Package", "pkg": "package", "Qty": "Quantity", "qty": "quantity",
-    "appt": "appointment", "Appt": "Appointment", "wknd": "weekend", "cont'd": "continued",
+    "hrs": "hours", "yrs": "years", "appt": "appointment", "Appt": "Appointment", "wknd": "weekend",
+    "cont'd": "continued",
     "gov't": "government", "Gov't": "Government", "int'l": "international", "Int'l": "International",
     "nat'l": "national", "Nat'l": "National", "dep't": "department", "ass'n": "association",
     "rec'd": "received", "req'd": "required", "sec'y": "secretary",
@@ -62,7 +63,7 @@ BEFORE_NUMBERS = {
     "pt": "part", "Ed": "Edition", "c": "circa", "v": "verse", "vv": "verses", "Ex": "Example",
     "ex": "example", "fn": "footnote", "para": "paragraph", "Para": "Paragraph", "ver": "version",
     "Ver": "Version", "wk": "week", "Wk": "Week", "Rev": "Revision", "rev": "revision",
-    "Rte": "Route", "Rt": "Route",
+    "Rte": "Route", "Rt": "Route", "rm": "room",
 }  # fmt: skip
 
 # An ordinal precedes.

@@ -120,12 +120,16 @@ def build_rules(numbers: Numbers) -> list[Rule]:
     powered = "m|km|cm|mm|kg|g|s|W|J|Pa|Hz|eV|V|N"
     sized = "mm|cm|m|km|ft|px"
     operand_before = r"(?:(?<=[\w)\]%])|(?<=\w!))"
-    operand_after = r"(?=[\w(√∅\[]|[-+.$£€]\d|-[a-z]\b)"
+    operand_after = r"(?=[\w(√∅\[]|[-+.$£€]\d|-[a-z]\b|(?<==)[\"']\w)"
     return [
         Rule(
             rf"{NUMBER_START}(?<!\d/)(?:(?P<whole>\d{{1,4}})[ -])?(?P<top>\d{{1,3}})/(?P<bottom>[1-9]\d{{0,2}})"
             r"(?![\d/.]\d|/)(?![^\W_])",
             say_written_fraction,
+        ),
+        Rule(
+            rf"{NUMBER_START}(?P<top>\d\.\d)/(?P<bottom>5|10)(?![\w/.])",  # a rating
+            lambda match: f"{numbers.number(match['top'])} out of {numbers.number(match['bottom'])}",
         ),
         Rule(rf"(?:{NUMBER_START}(?P<whole>\d{{1,9}})[ ]?)?(?P<sign>[{''.join(FRACTIONS)}])", say_fraction_sign),
         Rule(rf"{NUMBER_START}(?P<number>{NUMBER})[eE](?P<exponent>[-+]?\d{{1,3}})(?![^\W_])", say_scientific),

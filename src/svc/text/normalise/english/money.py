@@ -4,7 +4,7 @@ import re
 
 from svc.text.normalise.english.adjectives import is_adjective
 from svc.text.normalise.english.currencies import CODES, CURRENCIES, SYMBOLS
-from svc.text.normalise.english.numbers import MAGNITUDES, MEASURED, NUMBER, NUMBER_START, Numbers, unify
+from svc.text.normalise.english.numbers import MAGNITUDES, MEASURED, NUMBER, NUMBER_START, SIGNS, Numbers, unify
 from svc.text.normalise.english.unit_names import UNITS
 from svc.text.normalise.rules import Rule, any_of
 
@@ -50,7 +50,7 @@ def build_rules(numbers: Numbers) -> list[Rule]:
         return f"{spoken} per {UNITS.get(match['per'], match['per'])}" if match["per"] else spoken
 
     def say_money(match: re.Match[str]) -> str:
-        return add_per(match, f"minus {say_amount(match)}" if match["sign"] else say_amount(match))
+        return add_per(match, SIGNS.get((match["sign"] or "").strip(), "") + say_amount(match))
 
     def say_thousands(match: re.Match[str]) -> str:
         currency = CURRENCIES["€"]
@@ -72,7 +72,7 @@ def build_rules(numbers: Numbers) -> list[Rule]:
     def say_dollars(match: re.Match[str]) -> str:
         return f"{numbers.number(match['number'])} {CURRENCIES[match['code']].many}"
 
-    sign = r"(?<![\w.)])(?P<sign>-[ ]?)?"
+    sign = r"(?<![\w.)~])(?P<sign>[-~][ ]?)?"
     end = r"(?![^\W_])"
     number = rf"(?P<number>{MEASURED})"
     return [

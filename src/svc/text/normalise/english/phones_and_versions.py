@@ -10,7 +10,7 @@ _GROUP = re.compile(r"\+|\d+|[A-Z]+")
 # A number after one of these words is spoken digit by digit.
 BEFORE_CODES = (
     "account", "code", "Code", "ID", "OTP", "passcode", "password", "PIN", "pin", "postcode", "serial", "tracking",
-    "ticket", "ZIP", "zip", "Zip",
+    "ticket", "ZIP", "zip", "Zip", "ending in", "card ending", "account ending", "acct ending",
 )  # fmt: skip
 LINKS = ("", ":", " is", " is:", " number", " number:", " number is", " code", " code:", " code is")
 BEFORE_DIALLED = ("Call", "call", "dial", "Dial", "Text", "text")
@@ -100,25 +100,27 @@ VERSIONED = (
 
 
 def build_version_rules(numbers: Numbers) -> list[Rule]:
+    def say_address(match: re.Match[str]) -> str | None:
+        parts = match["address"].split(".")
+        if any(int(part) > 255 for part in parts):
+            return None
+        spoken = " dot ".join(map(numbers.integer, parts))
+        if not match["port"]:
+            return spoken
+        return f"{spoken} {'colon' if match['mark'] == ':' else 'slash'} {numbers.code(match['port'])}"
+
     def say_version(match: re.Match[str]) -> str | None:
         parts = match["version"].split(".")
-        is_address = len(parts) == 4 and all(int(part) < 256 for part in parts)
-        if not match["v"] and not is_address and all(len(part) == 3 for part in parts[1:]):
+        if not match["v"] and len(parts) > 2 and all(len(part) == 3 for part in parts[1:]):
             return None  # 1.000.000 is a million
-        sign = " dot " if len(parts) == 4 else " point "
-        spoken = ("version " if match["v"] else "") + sign.join(numbers.integer(part) for part in parts)
-        return f"{spoken} colon {numbers.code(match['port'])}" if match["port"] else spoken
+        return ("version " if match["v"] else "") + " point ".join(map(numbers.integer, parts))
 
     return [
         Rule(
-            r"(?<![^\W_])(?P<v>v)\.?[ ]?(?P<version>\d{1,5}(?:\.\d{1,5}){0,5})(?P<port>(?!))?(?![^\W_]|\.\d)",
-            say_version,
+            rf"{NUMBER_START}(?P<address>\d{{1,3}}(?:\.\d{{1,3}}){{3}})(?:(?P<mark>[:/])(?P<port>\d{{1,5}}))?(?!\d|\.\d)",
+            say_address,
         ),
-        Rule(
-            rf"{NUMBER_START}(?P<v>(?!))?(?P<version>\d{{1,5}}(?:\.\d{{1,5}}){{2,5}})(?::(?P<port>\d{{2,5}}))?(?!\d|\.\d)",
-            say_version,
-        ),
-        Rule(
-            rf"{after(*VERSIONED)}(?P<v>(?!))?(?P<version>\d{{1,3}}\.\d{{1,2}})(?P<port>(?!))?(?!\d|\.\d)", say_version
-        ),
+        Rule(r"(?<![^\W_])(?P<v>v)\.?[ ]?(?P<version>\d{1,5}(?:\.\d{1,5}){0,5})(?![^\W_]|\.\d)", say_version),
+        Rule(rf"{NUMBER_START}(?P<v>(?!))?(?P<version>\d{{1,5}}(?:\.\d{{1,5}}){{2,5}})(?!\d|\.\d)", say_version),
+        Rule(rf"{after(*VERSIONED)}(?P<v>(?!))?(?P<version>\d{{1,3}}\.\d{{1,2}})(?!\d|\.\d)", say_version),
     ]

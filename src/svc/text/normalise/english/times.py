@@ -87,6 +87,10 @@ def build_rules(numbers: Numbers) -> list[Rule]:
             say_time,
         ),
         Rule(rf"{hour}\.(?P<minute>[0-5]\d)(?P<second>(?!))?(?P<zulu>(?!))?{_AM_PM}", say_time),
+        Rule(
+            rf"{hour}{minute}(?P<half>[ap])(?![^\W_])",
+            lambda match: f"{say_clock(match['hour'], match['minute'], am_pm=True)} {match['half']}.m.",
+        ),
         Rule(rf"{hour}{_AM_PM}", say_hour),
         Rule(rf"{hour}h(?P<minute>[0-5]\d)(?P<second>(?!))?(?P<zulu>(?!))?(?P<am_pm>(?!))?(?![^\W_])", say_time),
         Rule(
