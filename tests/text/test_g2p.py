@@ -72,6 +72,8 @@ def test_held_out_english_words(phonemizer: Phonemizer) -> None:
         ("en-us", "I want to eat to live.", "ˌI wˈɑnt tʊ ˈit tə lˈɪv."),
         ("en-us", "Wait - what?", "wˈAt — wˌʌt?"),
         ("en-us", "A well-known U.S. author...", "ɐ wˌɛlnˈOn jˌuˈɛs ˈɔθəɹ…"),
+        ("en-us", "Gate A four, seat twelve A.", "ɡˈAt ˈA fˈɔɹ, sˈit twˈɛlv ˈA."),
+        ("en-us", "Sooo gooood, yesss!", "sˌO ɡˈʊd, jˈɛs!"),
         ("es", "¿Dónde está la biblioteca?", "dˈonde estˈa la βˌiβliotˈeka?"),
         ("fr", "Il y a les amis de l'école !", "il i a lez amˈi də lekˈɔl!"),
         ("it", "L'amico di un'altra città è qui.", "lamˈiko dɪ ʊnˈaltra ʧitːˈa e kwˈi."),

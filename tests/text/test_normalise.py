@@ -55,6 +55,16 @@ HOSTILE = (
     "> " * 2100,
     "-" * 4200,
     "1-" * 2100,
+    "a.b_" * 1050,
+    "AB_" * 1400,
+    "0xf-" * 1050,
+    "--a " * 1050,
+    "ctrl+" * 840,
+    "1 000 " * 700,
+    "a1:" * 1400,
+    "Main St N. " * 380,
+    "(°°°" * 1050,
+    "0123 456 " * 466,
     "'" * 4200 + '"' * 5_000,
 )
 
@@ -74,7 +84,7 @@ def read_table(name: str) -> Iterator[tuple[str, str, str]]:
 PARTS = sorted(
     {
         part
-        for name in ("english_cases.tsv", "other_cases.tsv")
+        for name in ("english_cases.tsv", "english_reading.tsv", "other_cases.tsv")
         for _, written, _ in read_table(name)
         for part in re.findall(r"\S+|\s", written)
     }

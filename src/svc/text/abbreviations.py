@@ -1,4 +1,7 @@
-"""Abbreviations, without their full stop: whether it may end the sentence, too."""
+"""Abbreviations, without their full stop, which may end the sentence, too.
+
+Those in capitals count only so: "Sat.", but not "he sat."
+"""
 
 from svc.text.language_table import load_table
 from svc.text.normalise.french import French
@@ -25,7 +28,7 @@ NEVER_END = frozenset({
 
 # The sentence continues only if a number follows: "No. 5", but "No. I will not."
 BEFORE_NUMBERS = frozenset({
-    "no", "nos", "nr", "p", "pp", "pg", "ex", "fn", "para", "ver",
+    "no", "nos", "nr", "p", "pp", "pg", "ex", "fn", "para", "rt", "rte", "ver",
     "fig", "figs", "vol", "vols", "ch", "chap", "sec", "art", "eq", "ed", "pt",
     "pág", "págs", "núm", "n", "num", "pag", "pagg", "cap", "caps", "séc", "arts", "rs", "ok",
 })  # fmt: skip

@@ -32,6 +32,10 @@ _END_MARK = re.compile(
     rf"|(?P<mark>[.!?…؟۔‼⁇⁈⁉]+)(?P<closers>[{re.escape(_CLOSERS)}]*)"
     r"|(?P<line>\n)"
 )
+# Units that are words, or that a hyphen joins to their number: "2 in. thick", "a 45-min. call".
+_QUANTITY = re.compile(
+    r"[\d½¼¾⅓⅔⅛⅜⅝⅞][ -]?(?:km|cm|mm|kg|in|ft|lbs?|oz|yds?|mi|mins?|secs?|hrs?|yrs?|wks?|gal|tsp|tbsp|qts?|pts?)\Z"
+)
 _OPERATORS = frozenset("=×÷≠≤≥≈")  # "5! = 120" is one sentence
 _SPACES = re.compile(r"\s+")
 _SPACES_OR_NONE = re.compile(r"\s*")
@@ -256,6 +260,7 @@ class _Candidate:
         found = _WORD_BEFORE.search(before)
         word = found[0].strip("*_~`'‘’") if found else ""
         spellings = {word, word.lower()}
+        last = word.rpartition("-")[2]  # Apr.-Jun. 2023
         without_article = re.split("['’]", word)[-1]  # l'Ing.
         if word.isdigit() and len(word) <= 3:
             return self._is_cardinal()
@@ -263,14 +268,15 @@ class _Candidate:
             return False
         # "p. ej.", and "P. Smith", but "p. 5"
         is_part = len(word) == 1 and (self.follower.islower() or word.isupper())
-        if (spellings | {without_article.lower()}) & BEFORE_NUMBERS and not is_part:
+        if (spellings | {without_article.lower()}) & BEFORE_NUMBERS - MAY_END and not is_part:
             number_follows = self._number_follows()
             return None if number_follows is None else not number_follows
         if _SHORT_ORDINAL.fullmatch(word) or _SHORT_DATE.search(before):
             return not (self.follower.islower() or self.follower.isdigit())
         pieces = word.split(".")
         is_initials = all(len(piece) <= 2 and piece.isalpha() for piece in pieces) and len(pieces[0]) == 1
-        if not spellings & MAY_END and not is_initials:
+        may_end = {*spellings, last} & MAY_END
+        if not may_end and not is_initials and not _QUANTITY.search(before):
             return True
         if self.follower.islower() or self.follower.isdigit():
             return False
@@ -314,6 +320,3 @@ class _Candidate:
         if end == len(self.text) and end < self.next + LONGEST_LOOKAHEAD and not self.final:
             return None
         return self.text[self.next : end]
-
-
-# Abbreviations that end in a full stop. Those in capitals count only so: "Sat.", but not "he sat."

@@ -34,8 +34,8 @@ class SignNames:
 
 # Short words; other parts of one or two letters are spelt.
 WORDS = frozenset({
-    "an", "as", "at", "be", "by", "do", "go", "he", "hi", "if",
-    "in", "is", "it", "me", "my", "no", "of", "on", "or", "so", "to", "up", "we",
+    "an", "as", "at", "be", "by", "do", "go", "he", "hi", "if", "in", "is", "it", "me", "my", "no", "of", "on", "or",
+    "so", "to", "up", "we",
 })  # fmt: skip
 
 # Parts of addresses with an irregular spoken form; None is spelt letter by letter.
@@ -53,7 +53,7 @@ TOP_LEVELS = (
 EXTENSIONS = (
     "txt|pdf|docx?|xlsx?|pptx?|csv|tsv|json|ya?ml|toml|xml|html?|css|js|ts|tsx|jsx|py|rb|go|rs|java|cpp|hpp|cs|php|sh|"
     "bat|exe|dll|zip|tar|gz|rar|7z|jpe?g|png|gif|svg|webp|mp3|mp4|wav|ogg|flac|mov|avi|mkv|md|log|ini|cfg|conf|sql|db|"
-    "iso|dmg|apk|onnx|bin|lock|ipynb|env|h|c"
+    "iso|dmg|apk|onnx|bin|lock|ipynb|env|h|c|JPE?G|PNG|GIF|HEIC|PDF|MP[34]|MOV|CSV|TXT|DOCX?|XLSX?|ZIP"
 )
 # Files whose name is nothing but an extension.
 DOT_FILES = "gitignore|bashrc|zshrc|npmrc|vimrc|dockerignore|gitconfig|profile"
@@ -98,7 +98,10 @@ def build_rules(signs: SignNames, say_integer: Callable[[str], str]) -> list[Rul
     return [
         Rule(rf"\b(?:https?|ftp)://(?P<address>{path})", say_address),
         Rule(r"\bmailto:", ""),
-        Rule(r"(?<![\w.+-])(?P<address>[\w.+-]{1,64}+@[\w-]{1,63}+(?:\.[\w-]{1,63})++)", say_address),
+        Rule(
+            r"(?<![\w.+-])(?P<address>[\w.+-]{1,64}+@(?!\d+(?:\.\d+)*(?![\w.-]))[\w-]{1,63}+(?:\.[\w-]{1,63})++)",
+            say_address,
+        ),
         Rule(rf"{before}(?P<address>{domain}(?:[/?:]{path})?)", say_address),
         Rule(rf"{before}(?P<address>[\w-]{{1,100}}(?:\.[\w-]{{1,40}}){{0,3}}\.(?:{EXTENSIONS}))(?!\w)", say_address),
         Rule(rf"(?<![\w./])(?P<address>\.(?:{EXTENSIONS}|{DOT_FILES}))(?!\w)", say_address),

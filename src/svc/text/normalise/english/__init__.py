@@ -19,7 +19,7 @@ from svc.text.normalise.english import (
     years,
 )
 from svc.text.normalise.english.numbers import Numbers
-from svc.text.normalise.rules import Rule
+from svc.text.normalise.rules import Rule, need_digits
 from svc.text.normalise.urls import SignNames
 
 _VOWELS = frozenset("AEIOUY")
@@ -43,22 +43,22 @@ def build_rules(*, british: bool) -> tuple[Rule, ...]:
         *typography.BLOCKS,
         *code.build_number_sign_rules(speller),
         *urls.build_rules(SIGNS, speller.integer),
-        *chats.RULES,
         *dates.build_rules(speller),
-        *years.build_rules(speller),
-        *phones_and_versions.build_phone_rules(speller),
+        *need_digits(years.build_rules(speller)),
+        *need_digits(phones_and_versions.build_phone_rules(speller)),
         *times.build_rules(speller),
-        *money.build_rules(speller),
+        *need_digits(money.build_rules(speller)),
         *addresses.build_rules(speller),
+        *chats.RULES,
         *abbreviations.RULES,
         *code.build_rules(speller),
-        *units.build_rules(speller),
+        *need_digits(units.build_rules(speller)),
         *mathematics.build_rules(speller),
-        *phones_and_versions.build_version_rules(speller),
-        *magnitudes.build_rules(speller),
+        *need_digits(phones_and_versions.build_version_rules(speller)),
+        *need_digits(magnitudes.build_rules(speller)),
         *names.build_rules(speller),
         *roman.build_rules(speller),
-        *counting.build_rules(speller),
+        *need_digits(counting.build_rules(speller)),
         Rule(r"(?<![^\W_])<3(?!\d)", "heart"),
         Rule(r"[ ]*&[ ]*", " and "),
         Rule(r"(?<=[^\W\d_])/(?=[^\W_])", " "),

@@ -22,8 +22,8 @@ DOTTED = {
     "Temp": "Temperature", "min": "minimum", "Min": "Minimum", "max": "maximum", "Max": "Maximum",
     "avg": "average", "Avg": "Average", "tel": "telephone", "Tel": "Telephone", "ext": "extension",
     "Ext": "Extension", "esp": "especially", "cont": "continued", "resp": "respectively", "cf": "compare",
-    "viz": "namely", "al": "al", "et al": "et al", "dist": "district", "hrs": "hours", "mins": "minutes",
-    "secs": "seconds", "yrs": "years", "lbs": "pounds", "E.g": "For example", "eg": "for example",
+    "viz": "namely", "al": "al", "et al": "et al", "dist": "district", "mins": "minutes",
+    "secs": "seconds", "lbs": "pounds", "E.g": "For example", "eg": "for example",
     "I.e": "That is", "ie": "that is", "a.k.a": "also known as", "cu": "cubic", "ea": "each",
     "orig": "originally", "prev": "previous", "vol": "volume", "Vol": "Volume",
     "incl": "including", "excl": "excluding", "ref": "reference", "Ref": "Reference", "ave": "avenue",
@@ -37,8 +37,9 @@ BARE = {
     "approx": "approximately", "Approx": "Approximately", "aka": "also known as", "e.g": "for example",
     "i.e": "that is", "w/o": "without", "w/in": "within", "b/c": "because", "b/w": "between", "y/o": "year old",
     "c/o": "care of", "h/t": "hat tip", "n/a": "NA", "N/A": "NA", "I/O": "IO", "24/7": "twenty-four seven",
-    "9/11": "nine eleven", "50/50": "fifty fifty", "50-50": "fifty fifty", "20/20": "twenty twenty",
-    "80/20": "eighty twenty", "401(k)": "four oh one K", "401k": "four oh one K", "and/or": "and or",
+    "24-7": "twenty-four seven", "9/11": "nine eleven", "50/50": "fifty fifty", "50-50": "fifty fifty",
+    "20/20": "twenty twenty", "80/20": "eighty twenty", "401(k)": "four oh one K", "401k": "four oh one K",
+    "and/or": "and or",
     "911": "nine one one", "007": "double oh seven", "Acct": "Account", "acct": "account", "Apt": "Apartment",
     "Asst": "Assistant", "asst": "assistant", "Attn": "Attention", "attn": "attention", "Bldg": "Building",
     "bldg": "building", "chars": "characters", "Dept": "Department", "dept": "department", "dept's": "department's",
@@ -46,7 +47,8 @@ BARE = {
     "Govt": "Government", "Intl": "International", "intl": "international", "Mgmt": "Management",
     "mgmt": "management", "Mgr": "Manager", "mgr": "manager", "Mtg": "Meeting", "mtg": "meeting",
     "mtgs": "meetings", "Pkg": "Package", "pkg": "package", "Qty": "Quantity", "qty": "quantity",
-    "appt": "appointment", "Appt": "Appointment", "wknd": "weekend", "cont'd": "continued",
+    "hrs": "hours", "yrs": "years", "appt": "appointment", "Appt": "Appointment", "wknd": "weekend",
+    "cont'd": "continued",
     "gov't": "government", "Gov't": "Government", "int'l": "international", "Int'l": "International",
     "nat'l": "national", "Nat'l": "National", "dep't": "department", "ass'n": "association",
     "rec'd": "received", "req'd": "required", "sec'y": "secretary",
@@ -60,7 +62,8 @@ BEFORE_NUMBERS = {
     "sec": "section", "Eq": "Equation", "eq": "equation", "Art": "Article", "art": "article", "Pt": "Part",
     "pt": "part", "Ed": "Edition", "c": "circa", "v": "verse", "vv": "verses", "Ex": "Example",
     "ex": "example", "fn": "footnote", "para": "paragraph", "Para": "Paragraph", "ver": "version",
-    "Ver": "Version", "wk": "week", "Wk": "Week",
+    "Ver": "Version", "wk": "week", "Wk": "Week", "Rev": "Revision", "rev": "revision",
+    "Rte": "Route", "Rt": "Route", "rm": "room",
 }  # fmt: skip
 
 # An ordinal precedes.
@@ -81,7 +84,7 @@ def _build_table_rule(table: dict[str, str], before: str, after: str) -> Rule:
 
 RULES: tuple[Rule, ...] = (
     Rule(
-        rf"{START}(?P<word>{any_of(BEFORE_NUMBERS)})\.[ ]?(?=[#-]?\d|[IVXLC]+\b)",
+        rf"{START}(?P<word>{any_of(BEFORE_NUMBERS)})\.[ ]{{0,2}}(?=[#-]?\d|[IVXLC]+\b)",
         lambda match: BEFORE_NUMBERS[match["word"]] + " ",
     ),
     Rule(
@@ -96,6 +99,10 @@ RULES: tuple[Rule, ...] = (
     _build_table_rule(DAYS, START, r"\.(?=[ ]?[,;:)/&]|[ ][a-z\d&(])"),
     _build_table_rule({name: DAYS[name] for name in DAYS if name not in _WORDS_TOO}, START, r"\.(?![^\W_])"),
     _build_table_rule(BARE, START, rf"(?:\.(?![^\W_])|{END})"),
+    Rule(
+        r"(?<![^\W_])(?P<word>Ch|ch|Chap|Fig|fig|Rm|Rte|Rt|Sec|Ste|Vol|vol|pg|pp)(?=[ ]\d)",
+        lambda match: (BEFORE_NUMBERS | DOTTED)[match["word"]],
+    ),
     Rule(r"(?<![^\W_])(?P<word>Mt|Ft)(?=[ ][A-Z][a-z])", lambda match: DOTTED[match["word"]]),
     Rule(r"(?<![^\W_])w/(?=[ \w])", "with ", re.IGNORECASE),
 )

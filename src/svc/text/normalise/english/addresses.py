@@ -12,6 +12,9 @@ STREETS = {
     "Rd": "Road", "Sq": "Square", "Ter": "Terrace", "Terr": "Terrace", "Tpke": "Turnpike",
 }  # fmt: skip
 
+# Hwy 61, Ave. of the Stars
+ALSO_BEFORE_NAMES = frozenset({"Ave", "Blvd", "Hwy", "Pkwy"})
+
 # One meaning before a name and another after it.
 TITLE_OR_STREET = {"Dr": ("Doctor", "Drive"), "St": ("Saint", "Street"), "Ct": ("Court", "Court")}
 
@@ -35,7 +38,7 @@ STATES = {
 }  # fmt: skip
 
 # Also words in capitals: a state only before a postal code, or after a city that does not begin the text.
-WORDS_IN_CAPITALS = frozenset({"HI", "IN", "MA", "ME", "OH", "OK", "ON", "OR", "PA"})
+WORDS_IN_CAPITALS = frozenset({"HI", "IN", "ME", "OH", "OK", "ON", "OR"})
 
 _STREET = rf"(?:{any_of([*STREETS, *STREETS.values(), *TITLE_OR_STREET, 'Street', 'Drive', 'Way', 'Row'])})"
 _NAMES = r"(?:(?:[A-Z][\w']+|\d{1,3}(?:st|nd|rd|th))[ ]){1,3}"
@@ -53,6 +56,10 @@ def build_rules(numbers: Numbers) -> list[Rule]:
         is_direction = _DIRECTION_AFTER.match(match.string, match.end())
         before_name = _NAME_AFTER.match(match.string, match.end()) and not is_direction
         return street if after_name and not before_name else title
+
+    def say_street(match: re.Match[str]) -> str | None:
+        after_name = _NAME_BEFORE.search(match.string, max(0, match.start() - 30), match.start())
+        return STREETS[match["word"]] if after_name or match["word"] in ALSO_BEFORE_NAMES else None
 
     def say_house(match: re.Match[str]) -> str:
         letter = f" {match['letter']}" if match["letter"] else ""
@@ -85,14 +92,14 @@ def build_rules(numbers: Numbers) -> list[Rule]:
         Rule(rf"(?:(?<=\d[ ]){direction}\.?)(?=[ ]{_NAMES}{_STREET}\b)", say_direction),
         Rule(rf"{start}(?P<direction>[NSEW])\.(?=[ ]{_NAMES}{_STREET}\b)", say_direction),
         Rule(
-            rf"{behind(*STREETS, *(f'{name}.' for name in STREETS), 'St', 'St.', 'Street')}"
+            rf"{behind(*STREETS, *(f'{name}.' for name in STREETS), 'St', 'St.', 'Street', first='[NSEW]')}"
             r"(?P<direction>[NSEW])(?:\.|(?=,|$))(?![^\W_])",
             say_direction,
         ),
         Rule(rf"{start}(?P<word>{any_of(TITLE_OR_STREET)})(?:\.|(?=[ ][A-Z]|[ ]?,|$))", say_title_or_street),
         Rule(
-            rf"(?:(?<=[\w'][ ])|^)(?P<word>{any_of(STREETS)})(?:\.(?![^\W_])|(?![\w'.-]))",
-            lambda match: STREETS[match["word"]],
+            rf"{start}(?P<word>{any_of(STREETS)})(?:\.(?![^\W_])|(?![\w'.-]))",
+            say_street,
         ),
-        Rule(rf"(?<=[a-z],[ ])(?P<word>{any_of(STATES)})(?![\w'-])", say_state),
+        Rule(rf"(?<=[a-z.],[ ])(?P<word>{any_of(STATES)})(?![\w'-])", say_state),
     ]

@@ -12,10 +12,10 @@ FUNCTION_WORDS = frozenset({
 })  # fmt: skip
 # Nouns that quantities modify even without an article: "$20 bills", "the women's 100m dash".
 MODIFIED_NOUNS = frozenset({
-    "adapter", "angle", "battery", "bill", "break", "bulb", "cable", "camera", "charger", "clock", "coin", "dash",
-    "day", "deal", "delay", "delivery", "drive", "flight", "jack", "monitor", "note", "notice", "period", "race",
-    "relay", "ride", "screen", "service", "session", "shift", "sprint", "support", "timeout", "timer", "trip", "turn",
-    "tv", "walk", "week", "window",
+    "adapter", "angle", "bag", "battery", "bill", "bottle", "break", "bulb", "cable", "camera", "can", "charger",
+    "clock", "coin", "dash", "day", "deal", "delay", "delivery", "drive", "flight", "font", "jack", "monitor", "note",
+    "notice", "period", "race", "relay", "ride", "screen", "service", "session", "shift", "sprint", "support",
+    "timeout", "timer", "trip", "turn", "tv", "walk", "week", "window",
 })  # fmt: skip
 _ARTICLE_BEFORE = re.compile(r"\b(?:an?|the|this|that|my|your|his|her|its|our|their|another|every|each)[ ]\Z", re.I)
 _WORD_AFTER = re.compile(r"[ ]([A-Za-z]+)")

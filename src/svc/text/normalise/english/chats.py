@@ -18,13 +18,16 @@ PHRASES = {
     "gtg": "got to go", "hbu": "how about you", "hmu": "hit me up", "icymi": "in case you missed it",
     "idc": "I don't care", "idk": "I don't know", "iirc": "if I recall correctly", "ikr": "I know right",
     "ily": "I love you", "imho": "in my humble opinion", "imo": "in my opinion", "irl": "in real life",
-    "jk": "just kidding", "lmk": "let me know", "ngl": "not gonna lie", "np": "no problem", "nvm": "never mind",
+    "lmk": "let me know", "ngl": "not gonna lie", "nvm": "never mind",
     "ofc": "of course", "omg": "oh my god", "omw": "on my way", "ooo": "out of office", "otw": "on the way",
     "rn": "right now", "smh": "shaking my head", "tbd": "to be determined", "tbh": "to be honest",
-    "tldr": "too long, didn't read", "ttyl": "talk to you later", "ty": "thank you", "tysm": "thank you so much",
+    "tldr": "too long, didn't read", "ttyl": "talk to you later", "tysm": "thank you so much",
     "tyvm": "thank you very much", "ur": "your", "wbu": "what about you", "wdym": "what do you mean",
-    "wfh": "working from home", "yw": "you're welcome",
+    "wfh": "working from home",
 }  # fmt: skip
+
+# Only at the beginning, or after a mark: elsewhere they are names, as np is in programs.
+REPLIES = {"jk": "just kidding", "np": "no problem", "ty": "thank you", "yw": "you're welcome"}
 
 # A phone begins a message with a capital. Two letters with one are rather a name: Ty, Ur.
 _PHRASES = PHRASES | {phrase.capitalize(): words for phrase, words in PHRASES.items() if len(phrase) > 2}
@@ -37,5 +40,6 @@ RULES: tuple[Rule, ...] = (
         rf"{_START}(?P<word>(?i:{any_of(CONTRACTED)})){_END}",
         lambda match: CONTRACTED[match["word"].lower()],
     ),
+    Rule(rf"(?:^|(?<=[,.!?][ ]))(?P<word>{any_of(REPLIES)}){_END}", lambda match: REPLIES[match["word"]]),
     Rule(rf"{_START}(?P<word>{any_of(_PHRASES)}){_END}", lambda match: _PHRASES[match["word"]]),
 )

@@ -73,6 +73,10 @@ def build_rules(numbers: Numbers) -> list[Rule]:
             say_characters,
         ),
         Rule(
+            rf"(?<![\w:])(?=[\d:]*(?:[a-f]|::))(?:{hexadecimal}{{0,4}}:){{2,7}}{hexadecimal}{{1,4}}(?![\w:])",
+            say_characters,
+        ),
+        Rule(
             r"(?<![\w-])(?=[a-f]*\d)(?=\d*[a-f])(?!\d+e\d{1,3}\b)[0-9a-f]{7,64}(?:-[0-9a-f]{4,12}){0,4}(?![\w-])",
             say_characters,
         ),
@@ -97,7 +101,12 @@ def build_rules(numbers: Numbers) -> list[Rule]:
         Rule(r"(?:(?<=[\s`\"'(])|^)/(?=(?!or\b|and\b)[a-z]{3,})", "slash "),
         Rule(r"(?<=[A-Za-z]{2})<(?P<type>[A-Za-z_][A-Za-z_:,. ]{0,40})>(?!=)", lambda match: f" {match['type']}"),
         Rule(rf"(?<![\w.@/])[A-Za-z_]{{2,}}(?:\.{name}){{2,8}}(?<!\.[A-Za-z])(?![\w@])", say_attribute),
-        Rule(rf"(?<![\w.@/])(?:(?:{OBJECTS})\.[a-z_]+|[A-Za-z_]{{2,}}\.[a-z_]{{2,}}(?=\())(?![\w.])", say_attribute),
+        Rule(
+            rf"(?<![\w.@/])(?:(?:{OBJECTS})\.[a-z_][A-Za-z_]*|[A-Za-z_]{{2,}}\.[a-z_][A-Za-z_]+(?=\())(?![\w.])",
+            say_attribute,
+        ),
+        Rule(r"(?<=\))\.(?=[a-z_])", " dot "),
+        Rule(r"(?:(?<=\()|(?<=&&[ ])|(?<=\|\|[ ]))!(?=[A-Za-z_(])", "not "),
         Rule(r"(?<!\w)[A-Z]{2,20}(?:_[A-Z]{1,20})+(?!\w)", say_constant),
     ]
 

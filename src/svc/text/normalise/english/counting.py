@@ -4,6 +4,7 @@ import re
 
 from svc.text.normalise.english.numbers import (
     DECIMAL_COMMA,
+    EUROPEAN,
     GROUPED,
     MOST_DIGITS,
     NUMBER,
@@ -19,6 +20,8 @@ NAMED_BY_NUMBER = (
     "flight", "Gate", "Highway", "highway", "Hwy", "Interstate", "Porsche", "Rm", "Rm.", "Route", "route", "Room",
     "room", "Suite", "Ste", "Ste.", "Unit", "Xbox",
 )  # fmt: skip
+
+TENS_OF = {"10": "tens", "100": "hundreds", "1000": "thousands"}
 
 
 def build_rules(numbers: Numbers) -> list[Rule]:
@@ -50,11 +53,20 @@ def build_rules(numbers: Numbers) -> list[Rule]:
         Rule(rf"{NUMBER_START}(?P<number>\d{{1,3}}(?:,\d{{3}})+|\d+)(?:st|nd|rd|th)\b", say_ordinal, re.IGNORECASE),
         Rule(rf"{after(*NAMED_BY_NUMBER)}(?P<number>\d{{3,4}})(?![\d.,]\d|\d)(?![^\W_])", say_code),
         Rule(rf"{NUMBER_START}(?P<low>{NUMBER})(?:[-–—]|[ ][–—][ ])(?P<high>{NUMBER})(?![\d-])(?![^\W_])", say_range),
+        Rule(
+            rf"{after('ISO', 'IEC', 'EN', 'DIN')}(?P<number>\d{{3,5}}):(?P<year>[12]\d{{3}})(?!\d)",
+            lambda match: f"{numbers.number(match['number'])} {numbers.year(int(match['year']))}",
+        ),
         # A score: "Leeds 2 - 1 Derby".
         Rule(r"(?<=[a-z][ ])(?P<low>\d{1,3})[ ]-[ ](?P<high>\d{1,3})(?=[ ][A-Z][a-z])", say_range),
+        Rule(
+            r"(?<![^\W_])(?P<number>100?|1,?000)s(?=[ ]of\b)", lambda match: TENS_OF[match["number"].replace(",", "")]
+        ),
         Rule(rf"{SIGNED}[xX](?![^\W_]|[ ]?[-+=*/^×)])", say_times),
         Rule(rf"{SIGNED}\+(?![^\s.,;:!?)])", say_plus),
-        Rule(rf"{NUMBER_START}(?P<sign>(?!))?(?P<number>{GROUPED}|{DECIMAL_COMMA}{counted})", numbers.signed),
+        Rule(
+            rf"{NUMBER_START}(?P<sign>(?!))?(?P<number>{GROUPED}|{EUROPEAN}|{DECIMAL_COMMA}{counted})", numbers.signed
+        ),
         Rule(rf"{SIGNED}(?![^\W\d_])", numbers.signed),
         Rule(r"(?<![\w.])(?P<sign>-)?(?P<number>\.\d+)(?![^\W_])", numbers.signed),
         Rule(r"(?P<number>\d+)(?P<sign>(?!))?", lambda match: f"{numbers.integer(match['number'])} "),

@@ -17,6 +17,8 @@ MONTH_NAMES = {
     month[:3]: month for month in MONTHS} | {month: month for month in MONTHS} | {"Sept": "September",
 }  # fmt: skip
 
+_DAY = re.compile(rf"\b(?P<day>{any_of(DAYS)})\b\.?")
+
 # After these, a short name of a month needs no full stop.
 BEFORE_MONTHS = ("in", "since", "until", "late", "early", "mid", "last", "next")
 
@@ -27,7 +29,7 @@ BEFORE_DAYS = (
     *DAYS, "Mon,", "Tue,", "Wed,", "Thu,", "Fri,", "Sat,", "Sun,",
 )  # fmt: skip
 # After these, 1/3 is rather a third.
-_FRACTION_OR_DAY = re.compile(r"\b(?:by|By|before|from|From|between|and|to)[ ]\Z")
+_FRACTION_OR_DAY = re.compile(r"(?<!due )(?<!RSVP )\b(?:by|By|before|from|From|between|and|to)[ ]\Z")
 _DAY_BEFORE = re.compile(r"\b(?:from|From|between)[ ]\d{1,2}/\d{1,2}[ ](?:and|to|through|thru|until|till)[ ]\Z")
 _DAY_AFTER = re.compile(r"[ ](?:and|to|through|thru|until|till)[ ]\d{1,2}/\d{1,2}(?![\d/]|[ ][a-z])")
 
@@ -76,6 +78,10 @@ def build_rules(numbers: Numbers) -> list[Rule]:
 
     def say_days(match: re.Match[str]) -> str:
         return f"{DAYS[match['first']]} to {DAYS[match['last']]}"
+
+    def say_day_list(match: re.Match[str]) -> str:
+        spoken = _DAY.sub(lambda found: DAYS[found["day"]], match[0])
+        return re.sub("[ ]?(?:&|/)[ ]?", lambda found: " and " if "&" in found[0] else " ", spoken)
 
     def say_month_and_year(match: re.Match[str]) -> str:
         return f"{MONTH_NAMES[match['month']]} {numbers.year(int(match['year']))}"
@@ -147,13 +153,16 @@ def build_rules(numbers: Numbers) -> list[Rule]:
             rf"(?:,?[ ]{year})?",
             say_day_first,
         ),
+        Rule(
+            rf"\b(?:{any_of(DAYS)})\b\.?(?:(?:,[ ]|[ ]?[&/][ ]?|[ ](?:and|or)[ ])(?:{any_of(DAYS)})\b)+", say_day_list
+        ),
         Rule(rf"\b(?P<first>{any_of(DAYS)})\.?[ ]?[-–][ ]?(?P<last>{any_of(DAYS)})\b\.?", say_days),
         Rule(rf"\b(?P<day>{any_of(DAYS)})(?=,?[ ](?:\d|(?:{month})\b))", lambda match: DAYS[match["day"]]),
         Rule(rf"\b(?P<first>{month})\.?[ ]?[-–][ ]?(?P<last>{month})\b\.?", say_months),
         Rule(rf"\b(?P<month>{month})\b\.?,?[ ]{year}", say_month_and_year),
         Rule(rf"\b(?P<month>{month})\b\.?(?=[ ]'\d\d(?!\w))", lambda match: MONTH_NAMES[match["month"]]),
         Rule(
-            rf"{behind(*BEFORE_MONTHS)}(?P<month>{month})(?![\w.'-])",
+            rf"{behind(*BEFORE_MONTHS, first='[A-Z]')}(?P<month>{month})(?![\w.'-])",
             lambda match: MONTH_NAMES[match["month"]],
         ),
     ]

@@ -27,7 +27,8 @@ def build_rules(numbers: Numbers) -> list[Rule]:
         counts_things = _THINGS_AFTER.match(match.string, match.end())
         is_distance = _RACE_BEFORE.search(match.string, max(0, match.start() - 10), match.start())
         is_name = is_distance or match["number"] in _RESOLUTIONS
-        if _RACE_AFTER.match(match.string, match.end()) or (is_name and not counts_things):
+        is_model = match.string[: match.start()].endswith("-")  # i7-9700K
+        if is_model or _RACE_AFTER.match(match.string, match.end()) or (is_name and not counts_things):
             return None
         return say_magnitude(match)
 

@@ -42,6 +42,8 @@ GREEK = {
     "Ψ": "psi", "Ω": "omega",
 }  # fmt: skip
 
+_PART_BEFORE = re.compile(r"\b(?:page|slide|step|part|lesson|question)[ ]\Z", re.IGNORECASE)
+
 SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
 
 
@@ -63,6 +65,8 @@ def build_rules(numbers: Numbers) -> list[Rule]:
         top, bottom = int(match["top"]), int(match["bottom"])
         if match["whole"]:
             return say_mixed_number(match["whole"], top, bottom) if 0 < top < bottom else None
+        if _PART_BEFORE.search(match.string, max(0, match.start() - 12), match.start()):
+            return f"{numbers.cardinal(top)} of {numbers.cardinal(bottom)}"
         if bottom in (5, 10, 100) and (bottom > 5 or match.string[match.end() :].startswith(" star")):
             return f"{numbers.cardinal(top)} out of {numbers.cardinal(bottom)}"
         if 0 < top < bottom <= 100:
@@ -93,7 +97,7 @@ def build_rules(numbers: Numbers) -> list[Rule]:
         return f"{mantissa} times ten to the power of {exponent}"
 
     def say_ratio(match: re.Match[str]) -> str:
-        return f"{numbers.number(match['first'])} to {numbers.number(match['second'])}"
+        return " to ".join(map(numbers.number, match[0].split(":")))
 
     def say_verses(match: re.Match[str]) -> str:
         chapter, first, last = (numbers.number(match[group]) for group in ("chapter", "first", "last"))
@@ -116,12 +120,16 @@ def build_rules(numbers: Numbers) -> list[Rule]:
     powered = "m|km|cm|mm|kg|g|s|W|J|Pa|Hz|eV|V|N"
     sized = "mm|cm|m|km|ft|px"
     operand_before = r"(?:(?<=[\w)\]%])|(?<=\w!))"
-    operand_after = r"(?=[\w(√\[]|[-+.$£€]\d)"
+    operand_after = r"(?=[\w(√∅\[]|[-+.$£€]\d|-[a-z]\b|(?<==)[\"']\w)"
     return [
         Rule(
             rf"{NUMBER_START}(?<!\d/)(?:(?P<whole>\d{{1,4}})[ -])?(?P<top>\d{{1,3}})/(?P<bottom>[1-9]\d{{0,2}})"
             r"(?![\d/.]\d|/)(?![^\W_])",
             say_written_fraction,
+        ),
+        Rule(
+            rf"{NUMBER_START}(?P<top>\d\.\d)/(?P<bottom>5|10)(?![\w/.])",  # a rating
+            lambda match: f"{numbers.number(match['top'])} out of {numbers.number(match['bottom'])}",
         ),
         Rule(rf"(?:{NUMBER_START}(?P<whole>\d{{1,9}})[ ]?)?(?P<sign>[{''.join(FRACTIONS)}])", say_fraction_sign),
         Rule(rf"{NUMBER_START}(?P<number>{NUMBER})[eE](?P<exponent>[-+]?\d{{1,3}})(?![^\W_])", say_scientific),
@@ -131,7 +139,6 @@ def build_rules(numbers: Numbers) -> list[Rule]:
             say_power,
         ),
         Rule(r"(?<![^\W_])(?P<operand>\d{1,3}|[a-z])!(?=[ ]*[=×*/÷+)])", say_factorial),
-        Rule(r"(?<![\w|])\|(?P<operand>[a-z])\|(?![\w|])", lambda match: f"the absolute value of {match['operand']}"),
         Rule(
             rf"{NUMBER_START}(?P<sides>\d{{1,4}}(?:\.\d+)?(?:[ ]?[x×][ ]?\d{{1,4}}(?:\.\d+)?(?!\d|\.\d))+)"
             rf"(?:[ ]?(?P<unit>in\.|(?:{sized})(?![^\W_])))?(?![^\W_]|[ ]?[=^⁰¹²³⁴⁵⁶⁷⁸⁹])",
@@ -145,7 +152,7 @@ def build_rules(numbers: Numbers) -> list[Rule]:
         Rule(r"(?<=\d)[ ]*(?P<sign>[*·])[ ]*(?=\d)", say_operator),
         Rule(r"(?<=\d)[ ]+(?P<sign>[-/])[ ]+(?=\d)", say_operator),
         Rule(r"(?<=\d)[ ]*(?P<sign>[-–/])[ ]*(?=\d[\d.]*[ ]*=)", say_operator),
-        Rule(r"(?<=(?<![\w'])[a-z])[ ]+(?P<sign>[-/*])[ ]+(?=[a-z\d]\b)", say_operator),
+        Rule(r"(?<=(?<![\w'])[a-z])[ ]+(?P<sign>[-/*])[ ]+(?=[a-z]\b|\d)", say_operator),
         # A letter minus a number; letters in capitals are names: F-16.
         Rule(r"(?<![\w'.-])(?P<letter>[b-jl-z])-(?=\d{1,3}(?![\w-]))", lambda match: f"{match['letter']} minus "),
         Rule(r"(?<=[\])²³])[ ]*(?P<sign>[-–])[ ]*(?=[\w(])", say_operator),
@@ -155,6 +162,7 @@ def build_rules(numbers: Numbers) -> list[Rule]:
         Rule(r"(?<=\d)[ ]?x[ ]?(?=\d+(?:\.\d+)?[ ]*=)", " times "),
         Rule(r"(?P<sign>[<>]=?)[ ]?(?=[\d$£€])", say_comparison),
         Rule(r"(?<=[ ])\+(?=[ ])", "plus"),
+        Rule(r"(?<![^\W_])[fF]/(?=\d)", "F "),  # the aperture of a lens
         Rule(r"(?<=opyright[ ])©[ ]?", ""),
         Rule(any_of(SIGNS), lambda match: SIGNS[match[0]]),
         Rule(rf"(?<![^\W\d_])[{''.join(GREEK)}](?![^\W\d_])", lambda match: GREEK[match[0]]),
@@ -162,5 +170,5 @@ def build_rules(numbers: Numbers) -> list[Rule]:
             rf"{NUMBER_START}(?P<chapter>\d{{1,3}}):(?P<first>\d{{1,3}})[-–](?P<last>\d{{1,3}})(?!\d|[:.]\d)",
             say_verses,
         ),
-        Rule(rf"{NUMBER_START}(?P<first>\d{{1,4}}):(?P<second>\d{{1,4}})(?!\d|[:.]\d)(?![^\W_])", say_ratio),
+        Rule(rf"{NUMBER_START}(?<!\d:)\d{{1,4}}(?::\d{{1,4}}){{1,4}}(?!\d|[:.]\d)(?![^\W_])", say_ratio),
     ]

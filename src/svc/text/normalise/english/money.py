@@ -4,7 +4,7 @@ import re
 
 from svc.text.normalise.english.adjectives import is_adjective
 from svc.text.normalise.english.currencies import CODES, CURRENCIES, SYMBOLS
-from svc.text.normalise.english.numbers import MAGNITUDES, MEASURED, NUMBER, NUMBER_START, Numbers, unify
+from svc.text.normalise.english.numbers import MAGNITUDES, MEASURED, NUMBER, NUMBER_START, SIGNS, Numbers, unify
 from svc.text.normalise.english.unit_names import UNITS
 from svc.text.normalise.rules import Rule, any_of
 
@@ -43,12 +43,14 @@ def build_rules(numbers: Numbers) -> list[Rule]:
         return f"{spoken} and {cent_words}" if cents else spoken
 
     def add_per(match: re.Match[str], spoken: str) -> str:
+        if match["per"] == "ea":
+            return f"{spoken} each"
         if match["short"]:
             return f"{spoken} per {PER[match['short']]}"
         return f"{spoken} per {UNITS.get(match['per'], match['per'])}" if match["per"] else spoken
 
     def say_money(match: re.Match[str]) -> str:
-        return add_per(match, f"minus {say_amount(match)}" if match["sign"] else say_amount(match))
+        return add_per(match, SIGNS.get((match["sign"] or "").strip(), "") + say_amount(match))
 
     def say_thousands(match: re.Match[str]) -> str:
         currency = CURRENCIES["€"]
@@ -70,7 +72,7 @@ def build_rules(numbers: Numbers) -> list[Rule]:
     def say_dollars(match: re.Match[str]) -> str:
         return f"{numbers.number(match['number'])} {CURRENCIES[match['code']].many}"
 
-    sign = r"(?<![\w.)])(?P<sign>-[ ]?)?"
+    sign = r"(?<![\w.)~])(?P<sign>[-~][ ]?)?"
     end = r"(?![^\W_])"
     number = rf"(?P<number>{MEASURED})"
     return [
@@ -85,6 +87,8 @@ def build_rules(numbers: Numbers) -> list[Rule]:
         Rule(rf"{sign}(?P<currency>{symbol})[ ]?{number}{_MAGNITUDE}{end}{_PER}", say_money),
         Rule(rf"{sign}(?P<currency>{code})[ ]?{number}{_MAGNITUDE}{end}{_PER}", say_money),
         Rule(rf"{sign}{NUMBER_START}{number}{_MAGNITUDE}[ ]?(?P<currency>{symbol}|{code})(?!\w){_PER}", say_money),
+        Rule(r"(?<=[€$£]\d)[.,]-(?!\w)|(?<=[€$£]\d\d)[.,]-(?!\w)|(?<=\d\d\d)[.,]-(?!\w)", ""),  # €15,-
+        Rule(r"(?<=\d)[ ]?[x×][ ]?(?=[$£€]\d)", " times "),
         Rule(rf"{NUMBER_START}(?P<number>{NUMBER})[ ]?¢", say_cents),
         Rule(rf"{NUMBER_START}(?P<number>[1-9]\d{{0,2}})p{end}", say_pence),
     ]

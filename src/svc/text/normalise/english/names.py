@@ -14,6 +14,8 @@ NAMES = {
     "C++": "C plus plus", "C#": "C sharp", "F#": "F sharp", ".NET": "dot net", "Node.js": "Node JS",
     "CO2": "C O two", "IPv4": "IP V four", "IPv6": "IP V six", "Ph.D.": "PhD", "Ph.D": "PhD", "Ph.Ds": "PhDs",
     "M.Sc.": "MSc", "B.Sc.": "BSc", "D.Phil.": "D Phil",
+    "K8s": "Kubernetes", "k8s": "Kubernetes", "i18n": "internationalization", "a11y": "accessibility",
+    "l10n": "localization",
 }  # fmt: skip
 
 # With more parts than this it is a key or a checksum, which is spoken digit by digit.
@@ -63,6 +65,14 @@ def build_rules(numbers: Numbers) -> list[Rule]:
         Rule(
             rf"(?<=[^\W\d_])-{decade}(?P<number>\d{{1,4}})(?![\d,:/%]|\.\d)(?P<tail>[A-Za-z]{{1,2}})?(?![^\W_])",
             say_hyphenated,
+        ),
+        Rule(
+            r"(?<![\w.])(?P<name>[A-Za-z]{2,20})(?P<version>\d{1,3}(?:\.\d{1,3}){1,3})(?![^\W_]|\.\d)",  # Python3.11
+            lambda match: f"{match['name']} {' point '.join(map(numbers.integer, match['version'].split('.')))}",
+        ),
+        Rule(
+            r"(?<![\w.])(?P<number>\d{1,3}\.\d{1,2})(?P<tail>[a-jl-wyz]{1,2})(?![^\W_])",  # 802.11ac
+            lambda match: f"{numbers.number(match['number'])} {match['tail'].upper()}",
         ),
         Rule(r"(?<=[^\W\d_])-(?P<number>\d{1,3}\.\d{1,3})(?P<tail>)(?![^\W_])", say_hyphenated),
         Rule(rf"(?<![^\W_]){both_kinds}{power}{counted}[^\W_]{{2,40}}(?![^\W_])", say_parts),

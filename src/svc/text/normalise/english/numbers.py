@@ -33,6 +33,7 @@ NUMBER = r"(?:\d{1,3}(?:,\d{2,3})*,\d{3}(?!\d)|\d++)(?:\.\d++)?"
 # As continental Europe writes them: 1.000.000, 10 000, 1.299,00 and 2,5.
 GROUPED = r"\d{1,3}(?:\.\d{3}){2,}+(?![.\d])|\d{1,3}(?:[ ]000)++(?!\d)"
 DECIMAL_COMMA = r"(?:\d{1,3}(?:[. ]\d{3})++|\d++),\d{1,2}(?![\d,])"
+EUROPEAN = r"\d{1,3}(?:\.\d{3})++,\d{1,2}(?![\d,])"
 # A number before a unit or a currency, where a comma can hardly separate the items of a list.
 MEASURED = rf"(?:{DECIMAL_COMMA}|{GROUPED}|{NUMBER}|\.\d++)"
 # A number that may have a sign.

@@ -10,7 +10,7 @@ _GROUP = re.compile(r"\+|\d+|[A-Z]+")
 # A number after one of these words is spoken digit by digit.
 BEFORE_CODES = (
     "account", "code", "Code", "ID", "OTP", "passcode", "password", "PIN", "pin", "postcode", "serial", "tracking",
-    "ticket", "ZIP", "zip", "Zip",
+    "ticket", "ZIP", "zip", "Zip", "ending in", "card ending", "account ending", "acct ending",
 )  # fmt: skip
 LINKS = ("", ":", " is", " is:", " number", " number:", " number is", " code", " code:", " code is")
 BEFORE_DIALLED = ("Call", "call", "dial", "Dial", "Text", "text")
@@ -57,15 +57,16 @@ def build_phone_rules(numbers: Numbers) -> list[Rule]:
         Rule(rf"{start}(?:1-)?8\d\d-[A-Z\d]{{2,8}}(?:-[A-Z\d]{{2,8}}){{0,2}}{end}", say_groups),
         Rule(r"\btel:(?=\+?\d)", ""),
         Rule(rf"(?<![\w+])\+\d{{1,3}}(?:[-. ]?\(?\d{{1,5}}\)?){{2,6}}{end}", say_groups),
-        Rule(rf"{start}(?:0\d{{2,5}}[- ]|\(0\d{{2,5}}\)[ ]?)\d{{3,4}}[- ]?\d{{3,4}}{end}", say_groups),
+        Rule(rf"{start}(?:0\d{{2,5}}[- ]|\(0\d{{1,5}}\)[ ]?)\d{{3,4}}[- ]?\d{{3,4}}{end}", say_groups),
         Rule(rf"{start}0\d{{2,4}}[- ]\d{{3,8}}{end}", say_groups),
+        Rule(rf"{start}00[ ]?\d{{1,3}}(?:[- ]\d{{2,5}}){{2,5}}{end}", say_groups),
         Rule(rf"{start}0\d(?:([ .-])\d\d)(?:\1\d\d){{3}}{end}", say_groups),
         Rule(rf"{start}\d{{3}}-\d{{2}}-\d{{4}}{end}", say_groups),
         Rule(rf"{start}\d{{4}}([- ])\d{{4}}\1\d{{4}}\1\d{{4}}{end}", say_groups),
         Rule(rf"{start}\d{{3}}-\d{{4}}{end}", say_groups),
         Rule(rf"{start}\d{{1,9}}(?:-\d{{1,9}}){{2,12}}{end}", say_groups),
         Rule(r"(?<=, [A-Z][A-Z][ ])\d{5}(?:-\d{4})?(?!\d)", say_groups),  # after the state, a ZIP code
-        Rule(rf"{start}\d{{2,5}}(?:[ .-]\d{{2,6}}){{1,4}}{end}", say_called),
+        Rule(rf"{start}(?:\d{{2,5}}(?:[ .-]\d{{2,6}}){{1,4}}|\d{{7,9}}){end}", say_called),
         Rule(
             rf"{after(*BEFORE_DIALLED)}\d{{3,6}}(?:(?:[ ]or[ ]|/)\d{{3,6}})*{end}"
             r"(?![ -]\d|[ ](?:people|times|more|friends|of)\b)",
@@ -99,25 +100,27 @@ VERSIONED = (
 
 
 def build_version_rules(numbers: Numbers) -> list[Rule]:
+    def say_address(match: re.Match[str]) -> str | None:
+        parts = match["address"].split(".")
+        if any(int(part) > 255 for part in parts):
+            return None
+        spoken = " dot ".join(map(numbers.integer, parts))
+        if not match["port"]:
+            return spoken
+        return f"{spoken} {'colon' if match['mark'] == ':' else 'slash'} {numbers.code(match['port'])}"
+
     def say_version(match: re.Match[str]) -> str | None:
         parts = match["version"].split(".")
-        is_address = len(parts) == 4 and all(int(part) < 256 for part in parts)
-        if not match["v"] and not is_address and all(len(part) == 3 for part in parts[1:]):
+        if not match["v"] and len(parts) > 2 and all(len(part) == 3 for part in parts[1:]):
             return None  # 1.000.000 is a million
-        sign = " dot " if len(parts) == 4 else " point "
-        spoken = ("version " if match["v"] else "") + sign.join(numbers.integer(part) for part in parts)
-        return f"{spoken} colon {numbers.code(match['port'])}" if match["port"] else spoken
+        return ("version " if match["v"] else "") + " point ".join(map(numbers.integer, parts))
 
     return [
         Rule(
-            r"(?<![^\W_])(?P<v>v)\.?[ ]?(?P<version>\d{1,5}(?:\.\d{1,5}){0,5})(?P<port>(?!))?(?![^\W_]|\.\d)",
-            say_version,
+            rf"{NUMBER_START}(?P<address>\d{{1,3}}(?:\.\d{{1,3}}){{3}})(?:(?P<mark>[:/])(?P<port>\d{{1,5}}))?(?!\d|\.\d)",
+            say_address,
         ),
-        Rule(
-            rf"{NUMBER_START}(?P<v>(?!))?(?P<version>\d{{1,5}}(?:\.\d{{1,5}}){{2,5}})(?::(?P<port>\d{{2,5}}))?(?!\d|\.\d)",
-            say_version,
-        ),
-        Rule(
-            rf"{after(*VERSIONED)}(?P<v>(?!))?(?P<version>\d{{1,3}}\.\d{{1,2}})(?P<port>(?!))?(?!\d|\.\d)", say_version
-        ),
+        Rule(r"(?<![^\W_])(?P<v>v)\.?[ ]?(?P<version>\d{1,5}(?:\.\d{1,5}){0,5})(?![^\W_]|\.\d)", say_version),
+        Rule(rf"{NUMBER_START}(?P<v>(?!))?(?P<version>\d{{1,5}}(?:\.\d{{1,5}}){{2,5}})(?!\d|\.\d)", say_version),
+        Rule(rf"{after(*VERSIONED)}(?P<v>(?!))?(?P<version>\d{{1,3}}\.\d{{1,2}})(?!\d|\.\d)", say_version),
     ]

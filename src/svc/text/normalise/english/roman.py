@@ -73,6 +73,7 @@ def build_rules(numbers: Numbers) -> list[Rule]:
     return [
         Rule(r"(?<![^\W_])(?P<numeral>[IVX]{1,5})(?=[ ](?:[Cc]entury|[Cc]enturies)\b)", say_century),
         Rule(r"(?<=[IVX][ ]of[ ])(?P<numeral>[IVX]{1,5})(?![\w'-])", say_cardinal),
+        Rule(r"(?:(?<=[IVX][ ]and[ ])|(?<=[IVX][-–]))(?P<numeral>[IVX]{2,5})(?![\w'-])", say_cardinal),
         Rule(r"(?<![^\W_])(?P<numeral>M{1,3}[CDXLVI]{3,12})(?![^\W_])", say_year),
         Rule(r"^(?P<numeral>[ivx]{2,5})(?=[.)][ ])", say_cardinal, re.MULTILINE),
         Rule(r"(?<=[\w.][ ])(?P<numeral>[ivx]{2,5}|[vx])(?![\w'-])", say_small),

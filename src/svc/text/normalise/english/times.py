@@ -47,15 +47,19 @@ def build_rules(numbers: Numbers) -> list[Rule]:
             f"{first} to {say_clock(match['to_hour'], match['to_minute'], am_pm=am_pm)}{say_am_or_pm(match, 'am_pm')}"
         )
 
-    def say_military(match: re.Match[str]) -> str | None:
+    def say_military(digits: str) -> str:
         """0630 is "zero six thirty", 1400 "fourteen hundred"."""
-        digits, minutes = match["time"], int(match["time"][2:])
-        if int(digits) > 2400 or minutes > 59:
-            return None
+        minutes = int(digits[2:])
         hours = numbers.digits(digits[:2]) if digits[0] == "0" else numbers.cardinal(int(digits[:2]))
         if minutes == 0:
             return f"{hours} hundred"
         return f"{hours} {'oh ' if minutes < 10 else ''}{numbers.cardinal(minutes)}"
+
+    def say_military_time(match: re.Match[str]) -> str:
+        return say_military(match["time"])
+
+    def say_military_range(match: re.Match[str]) -> str:
+        return f"{say_military(match['from'])} to {say_military(match['to'])}"
 
     def say_offset(match: re.Match[str]) -> str:
         sign = "plus" if match["sign"] == "+" else "minus"
@@ -83,13 +87,32 @@ def build_rules(numbers: Numbers) -> list[Rule]:
             say_time,
         ),
         Rule(rf"{hour}\.(?P<minute>[0-5]\d)(?P<second>(?!))?(?P<zulu>(?!))?{_AM_PM}", say_time),
+        Rule(
+            rf"{hour}{minute}(?P<half>[ap])(?![^\W_])",
+            lambda match: f"{say_clock(match['hour'], match['minute'], am_pm=True)} {match['half']}.m.",
+        ),
         Rule(rf"{hour}{_AM_PM}", say_hour),
         Rule(rf"{hour}h(?P<minute>[0-5]\d)(?P<second>(?!))?(?P<zulu>(?!))?(?P<am_pm>(?!))?(?![^\W_])", say_time),
-        Rule(rf"{after('at', 'At', 'by', 'until', 'from')}(?P<time>0\d[0-5]\d)(?![\w,.-]*\d)(?![^\W_])", say_military),
-        Rule(r"(?<![\w.,:-])(?P<time>[0-2]\d[0-5]\d)(?=[ ](?:hours|hrs|Zulu)\b)", say_military),
+        Rule(
+            r"(?<![\w.,:-])(?P<time>[0-2]\d[0-5]\d)[ ]?(?:hours|hrs|h)\b",
+            lambda match: f"{say_military_time(match)} hours",
+        ),
+        Rule(
+            r"(?<![\w.,:-])(?P<from>0\d[0-5]\d)(?:[ ]?[-–][ ]?|[ ](?:to|until|till)[ ])(?P<to>[0-2]\d[0-5]\d)"
+            r"(?![\w,.-]*\d)",
+            say_military_range,
+        ),
+        Rule(
+            rf"{after('at', 'At', 'by', 'until', 'from')}(?P<time>0\d[0-5]\d)(?![\w,.-]*\d)(?![^\W_])",
+            say_military_time,
+        ),
         Rule(
             r"\b(?P<zone>UTC|GMT)[ ]?(?P<sign>[+-])(?P<hour>\d{1,2})(?::?(?P<minute>[0-5]\d))?(?![^\W_])",
             say_offset,
+        ),
+        Rule(
+            r"(?<=:\d\d)(?P<zone>)(?P<sign>[+-])(?P<hour>\d\d):?(?P<minute>[0-5]\d)(?![\d:])",
+            lambda match: f" UTC{say_offset(match)}",
         ),
         Rule(r"\b(?P<word>[Nn]oon|[Mm]idnight)[ ]?[-–][ ]?(?=\d)", lambda match: f"{match['word']} to "),
         Rule(r"(?<=[\dmM])[ ]?[-–][ ]?(?=(?:noon|midnight)\b)", " to "),

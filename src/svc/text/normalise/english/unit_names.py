@@ -35,7 +35,8 @@ UNITS = {
     "kHz": "kilohertz", "MHz": "megahertz", "GHz": "gigahertz", "THz": "terahertz", "dB": "decibel",
     "dBA": "decibel", "lm": "lumen", "lx": "lux", "hp": "horsepower",
     # information and screens
-    "bit": "bit", "kb": "kilobit", "Mb": "megabit", "Gb": "gigabit", "kB": "kilobyte",
+    "bit": "bit", "kbit": "kilobit", "Mbit": "megabit", "Gbit": "gigabit",
+    "kb": "kilobit", "Mb": "megabit", "Gb": "gigabit", "kB": "kilobyte",
     "KB": "kilobyte", "MB": "megabyte", "GB": "gigabyte", "TB": "terabyte", "PB": "petabyte",
     "KiB": "kibibyte", "MiB": "mebibyte", "GiB": "gibibyte", "TiB": "tebibyte", "px": "pixel",
     "MP": "megapixel", "pt": "point", "dpi": "D P I", "ppi": "P P I",

@@ -15,12 +15,20 @@ LOWEST_FAHRENHEIT = 30
 
 # These may have a full stop.
 DOTTED = (
-    r"(?:(?:sq|cu)\.?[ ](?:ft|in|mi|yd)|fl\. oz|ft|in|lbs?|oz|yds?|mi|mins?|secs?|hrs?|yrs?|wks?|gal|tsp|tbsp|qts?|pt)"
+    r"(?:(?:sq|cu)\.?[ ](?:ft|in|mi|yd)|fl\. oz|km|cm|mm|kg|ft|in|lbs?|oz|yds?|mi|mins?|secs?|hrs?|yrs?|wks?|gal|"
+    r"tsp|tbsp|qts?|pt)"
 )
+
+# How long ago, as social networks write it.
+ELAPSED = {"s": "second", "m": "minute", "h": "hour", "d": "day", "w": "week", "mo": "month", "y": "year"}
 
 DIRECTIONS = {"N": "north", "S": "south", "E": "east", "W": "west"}
 
 _NAME_AFTER = re.compile(r"\.?[ ][A-Z][a-z]")
+_PLACE_BEFORE = re.compile(  # gate 14A
+    r"\b(?:apartment|apt|bus|exit|fig|figure|flat|form|gate|grade|level|part|room|row|seat|section|suite|unit)\.?[ ]\Z",
+    re.IGNORECASE,
+)
 _TYPE_AFTER = re.compile(r"[ ](?:font|text|type)\b")
 _WORD_AFTER = re.compile(r"[ ](?P<word>[a-z]+)\b")
 _OPERAND_AFTER = re.compile(r"[ ](?:\d|[b-z]\b)")
@@ -34,8 +42,12 @@ def _is_unit(written: str, match: re.Match[str]) -> bool:
     dotted = match["unit"].endswith(".")
     if match["gap"] and not dotted and written in ONLY_ATTACHED:
         return False
+    if len(written) == 1 and written.isupper() and _PLACE_BEFORE.search(match.string[: match.start()]):
+        return False
     following = _WORD_AFTER.match(match.string, match.end())
     match written:
+        case "s":
+            return not (following and following["word"] == "of")  # 10s of thousands
         case "W":
             return not _NAME_AFTER.match(match.string, match.end())  # 20 W Main Street
         case "K":
@@ -57,7 +69,7 @@ def build_rules(numbers: Numbers) -> list[Rule]:
         return SIGNS.get(match["sign"] or "", "") + spoken
 
     def say_quantity(match: re.Match[str]) -> str | None:
-        written = match["unit"].rstrip(".")
+        written = match["unit"].rstrip(".").replace("^", "")
         if not _is_unit(written, match):
             return None
         is_pint = written == "pt" and match["gap"] == " " and not _TYPE_AFTER.match(match.string, match.end())
@@ -122,11 +134,19 @@ def build_rules(numbers: Numbers) -> list[Rule]:
             say_duration,
         ),
         Rule(
+            r"(?<![^\W_])(?P<number>\d{1,3})(?P<unit>s|m|h|d|w|mo|y)(?=[ ](?:ago|later|left)\b)",
+            lambda match: say_each([(ELAPSED[match["unit"]], match["number"])], adjective=False),
+        ),
+        Rule(
             rf"{sign}(?<![^\W_])(?<!\d[.,:/])(?:(?P<low>{NUMBER})[ ]?%?(?:[-–]|[ ]to[ ]))?"
             rf"(?<!\d[.,:])(?P<number>{MEASURED})(?P<gap>[ -]?)"
-            rf"(?P<unit>{DOTTED}\.(?=\W|$)|(?:(?:{metric})[²³]|(?:{metric})[23](?!\d)|{names})"
+            rf"(?P<unit>{DOTTED}\.(?=\W|$)|(?:(?:{metric})[²³]|(?:{metric})\^?[23](?!\d)|{names})"
             rf"(?:/(?:{names}|year|day|month|week|person)[²³]?)?(?![^\W_])(?!'\w))",
             say_quantity,
+        ),
+        Rule(
+            r"(?<=[\dkKMB%+])/(?P<unit>month|mo|year|yr|day|week|wk|hour|hr|min|sec|person|user|night|unit)\b",
+            lambda match: f" per {UNITS.get(match['unit'], match['unit'])}",
         ),
         Rule(rf"{quantity}\"(?!\w)", say_inches),
         Rule(
@@ -134,5 +154,8 @@ def build_rules(numbers: Numbers) -> list[Rule]:
             rf"(?P<unit>{DOTTED}\.(?=\W|$)|\"(?!\w)|(?:{names})(?![^\W_]|'\w))",
             say_unit_of_fraction,
         ),
-        Rule(r"(?<=\d[\"'])[ ]?[x×][ ]?(?=\d)", " by "),
+        Rule(
+            r"(?:(?<=\d[\"'])|(?<=[\d ][cm]m)|(?<=\d[ ]m)|(?<=[\d ]ft)|(?<=[\d ]in))[ ]?[x×][ ]?(?=\d)",
+            " by ",
+        ),
     ]

@@ -11,7 +11,7 @@ BEFORE_YEARS = (
     "During", "circa", "around", "by", "By", "from", "From", "year", "spring", "summer", "autumn", "fall",
     "winter", "late", "early", "mid", "class of", "battle of", "Battle of", "year of", "summer of",
     "Summer of", "winter of", "fall of", "spring of", "revolution of", "Copyright", "born", "died",
-    "founded", "est.", "c.", "ca.", "AD",
+    "founded", "est.", "c.", "ca.", "b.", "d.", "r.", "fl.", "AD",
 )  # fmt: skip
 
 # Before these a number of four digits is a count, not a year.
@@ -22,6 +22,7 @@ COUNTED = (
 
 BEFORE_DECADES = (
     "the", "The", "his", "her", "my", "your", "our", "their", "its", "early", "mid", "late", "upper", "lower",
+    "and", "or",
 )  # fmt: skip
 
 FIRST_YEAR, LAST_YEAR = 1900, 2099
@@ -62,13 +63,18 @@ def build_rules(numbers: Numbers) -> list[Rule]:
         Rule(rf"{start}(?P<first>[12]\d{{3}})[-–](?P<last>[12]\d{{3}}|\d\d)(?![\d-])", say_years),
         Rule(rf"{start}(?P<decade>[12]\d\d0)'?s\b", say_decade),
         Rule(r"(?<![^\W_])'(?P<decade>[1-9]0)'?s\b", say_decade),
-        Rule(rf"(?:{after(*BEFORE_DECADES)}|(?<=mid-)|(?<=late-)|(?<=early-))(?P<decade>[2-9]0)'?s\b", say_decade),
+        Rule(
+            rf"(?:{after(*BEFORE_DECADES)}|(?<=mid-)|(?<=late-)|(?<=early-)|(?<=&[ ])|(?<=0s[-–]))"
+            r"(?P<decade>[2-9]0)'?s\b",
+            say_decade,
+        ),
         Rule(r"(?:(?<!\w)|(?<=\bQ[1-4])|(?<=\bFY))'(?P<year>\d\d)(?![\w'\"])", say_short_year),
         Rule(
             rf"{start}(?P<year>\d{{1,3}}(?:,\d{{3}})|\d{{1,5}})[ ]?"
             r"(?P<era>BCE|CE|BC|AD|B\.C\.E?\.?|A\.D\.|C\.E\.)(?!\w)",
             say_year_of_era,
         ),
+        Rule(r"(?:(?<=\bBC)|(?<=\bBCE)|(?<=\bCE)|(?<=\bAD))[ ]?[-–][ ]?(?=\d)", " to "),
         Rule(rf"(?:{after(*BEFORE_YEARS)}|(?<=\()(?=\d)){year}(?![ ]{COUNTED}\b)(?!%|[^\W_])", say_year),
         Rule(rf"{start}(?<![$£€¥₹#.,:]){year}(?![ ]{COUNTED}\b)(?![%°]|[^\W_]|[ ]?[-+*/=×x÷][ ]?\d)", say_bare_year),
     ]
