@@ -187,6 +187,17 @@ def test_the_japanese_dictionary_is_unpacked_into_the_cache_alone(tmp_path: Path
     assert not any(home.iterdir())
 
 
+def test_french_nouns_are_not_joined_with_the_next_word(phonemizer: Phonemizer) -> None:
+    assert join(phonemizer("les enfants ont une maison", Language.FRENCH)).startswith("lez ɑ̃fˈɑ̃ ")
+    assert join(phonemizer("c'est un chien", Language.FRENCH)).startswith("sɛt ")
+
+
+def test_hindi_words_lose_the_vowels_that_are_not_said(phonemizer: Phonemizer) -> None:
+    for written, silent in (("रहती", "hət"), ("बचपन", "cəp"), ("मतलब", "təl")):
+        assert silent not in join(phonemizer(written, Language.HINDI))
+    assert "pəh" in join(phonemizer("दोपहर", Language.HINDI))
+
+
 def test_regions_have_phonemes_of_their_own(phonemizer: Phonemizer) -> None:
     assert "θ" in join(phonemizer("la cerveza", Language.SPANISH))
     assert "θ" not in join(phonemizer("la cerveza", Language.SPANISH_LATIN_AMERICA))

@@ -20,6 +20,7 @@ _DIGITS = r"\d{2,5}(?:[ -]?\d{2,8}){0,5}"
 _FEWEST_DIGITS, _MOST_DIGITS = 6, 15
 # From the word to the number: "llame ahora al", "numéro :".
 _LONGEST_GAP = 16
+_LONGEST_ANNOUNCEMENT = 40
 # How a long run of digits is grouped.
 _GROUPS = {7: (3, 4), 8: (4, 4), 9: (3, 3, 3), 10: (3, 3, 4), 11: (3, 4, 4)}
 
@@ -35,7 +36,8 @@ def build_rules(grammar: Grammar) -> list[Rule]:
         return plus + grammar.pause.join(map(grammar.telephone_group, groups))
 
     def say_if_announced(match: re.Match[str]) -> str | None:
-        return say(match) if announced.search(match.string, 0, match.start()) else None
+        before = max(0, match.start() - _LONGEST_ANNOUNCEMENT)
+        return say(match) if announced.search(match.string, before, match.start()) else None
 
     shapes = [Rule(rf"(?<![A-Za-z\d+.,(]){shape}(?![\d]|[,.]\d)", say) for shape in _SHAPES]
     if not grammar.telephone_words:
