@@ -1,7 +1,7 @@
 """What Whisper hears of sentences, in characters.
 
 Whisper listens to 30 seconds at a time, however short a clip is. So the sentences of one voice are joined to pieces of
-nearly that length, and heard together.
+almost that length, and heard together.
 """
 
 import re
@@ -22,8 +22,8 @@ from svc.synthesis.request import SynthesisRequest
 from svc.text.language import Language
 from svc.text.normalise import normalise
 
-_LONGEST_PIECE = 27.0  # in seconds
-_GAP = 0.6
+_LONGEST_PIECE = 29.5  # in seconds
+_GAP = 0.3  # besides the silence at the end of each sentence
 
 
 @dataclass(slots=True)
