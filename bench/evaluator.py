@@ -45,10 +45,11 @@ class Evaluator:
 
     def heard(self, audio: Audio, request: dict[str, Any]) -> dict[str, Any]:
         """The transcripts of two listeners: Whisper base, which trainings listen with, and Whisper small."""
-        language = request["language"]
-        segments, _ = self._whisper.transcribe(audio, language=language, beam_size=5, condition_on_previous_text=False)
-        transcripts = {"base": " ".join(segment.text.strip() for segment in segments)}
-        if "small" in request.get("listeners", ["small"]):
+        language, transcripts = request["language"], {}
+        if "base" in request["listeners"]:
+            segments, _ = self._whisper.transcribe(audio, language=language, beam_size=5)
+            transcripts["base"] = " ".join(segment.text.strip() for segment in segments)
+        if "small" in request["listeners"]:
             transcripts["small"] = self._whisper_small.transcribe(audio, language)
         return {"heard": transcripts}
 

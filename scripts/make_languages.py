@@ -34,8 +34,10 @@ def _format_row(language: Language, row: dict[str, Any] | None) -> str:
     name, grade = language.name.capitalize(), find_grade(language).replace("_", " ")
     if row is None:
         return f"| {name} | `{language}` | {grade} | | | | |\n"
-    figures = f"{row['base']:.1%} | {row['small']:.1%} | {row['mos']:.2f} | {row['sentences']}, {len(row['voices'])}"
-    return f"| {name} | `{language}` | {grade} | {figures} |\n"
+    rates = " | ".join(f"{row[each]:.1%}" if each in row else "" for each in ("base", "small"))
+    return (
+        f"| {name} | `{language}` | {grade} | {rates} | {row['mos']:.2f} | {row['sentences']}, {len(row['voices'])} |\n"
+    )
 
 
 if __name__ == "__main__":

@@ -67,7 +67,9 @@ def test_grades_are_written_by_the_benchmark() -> None:
             assert find_grade(language) is Grade.NOT_MEASURED
     for row in measured.values():
         assert row["sentences"] >= 8
-        assert {"base", "small", "mos", "voices", "measured"} <= set(row)
+        assert {"mos", "voices", "measured"} <= set(row)
+        assert {"base", "small"} & set(row)
+        assert row["grade"] != Grade.GOOD or {"base", "small"} <= set(row)
 
 
 def test_models_and_voices_list_what_is_offered(client: TestClient) -> None:
