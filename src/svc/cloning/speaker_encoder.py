@@ -38,6 +38,11 @@ _POWER_FLOOR = 1.1920929e-07
 _PITCH_WINDOW = 1024
 _LOWEST_PITCH, _HIGHEST_PITCH = 60.0, 420.0
 _TYPICAL_PITCH = 150.0
+# The mean absolute deviation of the log pitch: the same of 16 people and of the engine. People keep 0.8 of what they
+# differ by in their other recordings.
+_TYPICAL_SPREAD, _SPREAD_SHARE = 0.154, 0.7
+_NARROWEST, _WIDEST = 0.75, 1.3
+_MIN_SPREAD_SECONDS = 8.0  # with less, the text decides more than the speaker
 _FLATTENING = 0.7  # the exponent of the power spectrum, for the pitch
 
 _COMPARED_SECONDS = 2  # with less, one person seems to be several
@@ -94,6 +99,7 @@ class OnnxSpeakerEncoder:
             foreign_layer_offsets=foreign_layer_offsets.reshape(LAYERS, STYLE),
             vocoder_embedding=vocoder_embedding.reshape(-1),
             pitch_scale=float(np.clip(math.exp(pitch[0]) / MELODY_PITCH[Language.ENGLISH_US], *PITCH_SCALES)),
+            pitch_range=_find_pitch_range(float(pitch[1]), len(clip) / RATE),
         )
         return SpeakerEmbedding(parameters, embedding.reshape(-1), measure_envelope(mel))
 
@@ -168,6 +174,13 @@ def _mel_filters() -> Array:
     weights[-1] = 0
     filters: Array = weights.astype(np.float32)
     return filters
+
+
+def _find_pitch_range(spread: float, seconds: float) -> float:
+    """The factor by which the person's melody is wider than usual; 1 if there is too little speech to tell."""
+    if seconds < _MIN_SPREAD_SECONDS:
+        return 1.0
+    return round(min(max(1 + _SPREAD_SHARE * (spread / _TYPICAL_SPREAD - 1), _NARROWEST), _WIDEST), 3)
 
 
 def measure_pitch(clip: Samples) -> Array:
