@@ -49,7 +49,7 @@ _COMPARED_SECONDS = 2  # with less, one person seems to be several
 _MAX_COMPARED = 6  # spread over the recording: comparing all of it would take as long as cloning
 # Of 42 real speakers all but one had a similarity above 0.53 with themselves, also in noise; of 42 pairs none had more
 # than 0.38.
-_SAME_SPEAKER = 0.46
+_SAME_SPEAKER = 0.5
 
 
 @dataclass(frozen=True, eq=False, slots=True)
