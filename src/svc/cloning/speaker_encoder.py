@@ -47,8 +47,8 @@ _FLATTENING = 0.7  # the exponent of the power spectrum, for the pitch
 
 _COMPARED_SECONDS = 2  # with less, one person seems to be several
 _MAX_COMPARED = 6  # spread over the recording: comparing all of it would take as long as cloning
-# Of 42 real speakers all but one had a similarity above 0.53 with themselves, also in noise; of 42 pairs none had more
-# than 0.38.
+# Of 38 recordings of one person, also in noise, with echo and by telephone, none had less than 0.509 with itself. Two
+# people who speak at once and equally loud had at most 0.48 (10 pairs), and one after the other at most 0.3 (18 pairs).
 _SAME_SPEAKER = 0.5
 
 
