@@ -51,7 +51,7 @@ def test_faster_speech_has_a_faster_pace(say: Callable[..., Samples]) -> None:
         return examine([Clip(spoken), Clip(spoken)]).pace
 
     slow, fast = measure(0.8), measure(1.3)
-    assert slow < 0.97 < 1.03 < fast
+    assert slow + 0.04 < fast
 
 
 def test_a_voice_speaks_at_its_pace(phonemizer: Phonemizer, voices: VoiceCatalogue) -> None:
