@@ -58,16 +58,17 @@ def test_stored_parameters_are_read_again() -> None:
     assert read.pitch_scale == written.pitch_scale
 
 
-def test_pace_and_loudness_are_stored_once_they_are_known() -> None:
+def test_pace_melody_and_loudness_are_stored_once_they_are_known() -> None:
     stored = make_parameters().to_json()
-    assert not {"pace", "loudness"} & stored.keys(), "so older releases read and write the same"
+    assert not {"pace", "pitch_range", "loudness"} & stored.keys(), "so older releases read and write the same"
     read = VoiceParameters.from_json(stored)
-    assert (read.pace, read.loudness) == (1.0, {})
-    measured = replace(make_parameters(), pace=0.93, loudness={Language.ENGLISH_US: -31.5, Language.FRENCH: -30.0})
+    assert (read.pace, read.pitch_range, read.loudness) == (1.0, 1.0, {})
+    loudness = {Language.ENGLISH_US: -31.5, Language.FRENCH: -30.0}
+    measured = replace(make_parameters(), pace=0.93, pitch_range=1.2, loudness=loudness)
     stored = json.loads(json.dumps(measured.to_json()))
     stored["loudness"]["a language of a later release"] = -20.0
     read = VoiceParameters.from_json(stored)
-    assert (read.pace, read.loudness) == (measured.pace, measured.loudness)
+    assert (read.pace, read.pitch_range, read.loudness) == (0.93, 1.2, loudness)
 
 
 def test_the_loudness_in_a_language_that_was_not_measured_is_that_of_the_others() -> None:
@@ -121,6 +122,7 @@ def test_stored_parameters_are_small() -> None:
         {"pitch_scale": float("nan")},
         {"pace": 3.0},
         {"pace": "fast"},
+        {"pitch_range": 9.0},
         {"loudness": 5.0},
         {"loudness": {"fr": None}},
         {"loudness": {"fr": 5.0}},

@@ -45,10 +45,11 @@ class Speaker:
 
     def make_utterance(self, phrase: Phrase) -> Utterance:
         prosody = phrase.manner.prosody
+        pitch_range = self._delivery.pitch_range * self.voice.pitch_range * prosody.pitch_range
         delivery = replace(
             self._delivery,
             speed=self._split_speed(prosody.rate * self.voice.pace)[0],
-            pitch_range=_clamp(self._delivery.pitch_range * prosody.pitch_range, NARROWEST, WIDEST),
+            pitch_range=_clamp(pitch_range, NARROWEST, WIDEST),
         )
         return Utterance(
             phrase.phonemes,

@@ -40,8 +40,8 @@ MAY_END = frozenset({
     "apt", "dept", "Univ", "assn", "bldg", "inc", "ltd", "Co", "Corp", "llc", "bros", "jr", "esq", "phd",
     "ph.d", "etc", "al", "est", "min", "max", "hr", "hrs", "sec", "secs", "mins", "lb", "lbs", "oz",
     "yd", "mi", "avg", "misc", "temp", "dist", "ext", "acct", "asst", "assoc", "mgr", "mtg", "ea", "ed", "fl", "rm",
-    "Ste", "sq", "cu", "Ter", "Terr", "Plz", "Cir", "Cres", "qty", "govt", "pkg", "orig", "prev", "appt", "gal", "qt",
-    "wk", "wks", "yr", "yrs", "mo", "tsp", "tbsp", "ud", "uds", "vd", "ee.uu", "cía", "s.a", "ltda",
+    "Ste", "sq", "cu", "Ter", "Terr", "Plz", "Cir", "Cres", "qty", "govt", "pkg", "orig", "prev", "appt", "wk",
+    "yr", "yrs", "mo", "ud", "uds", "vd", "ee.uu", "cía", "s.a", "ltda",
     "UU", "OO", "HH", "cia", "s.l", "ej", "ex", "ecc", "pts", "av", "boul", "apr", "J.-C", "cell", "seg",
     "रु", "कि.मी", "कि.ग्रा", "ग्रा", "मी", "से.मी", "मि.ली",
 })  # fmt: skip

@@ -158,6 +158,13 @@ class Voice:
             return math.exp(sum(share * math.log(voice.pace) for voice, share in self.parts))
         return self.parameters.pace if self.parameters else 1.0
 
+    @property
+    def pitch_range(self) -> float:
+        """The factor by which its melody is wider than that of the mean voice; 1 for a built-in voice."""
+        if self.parts:
+            return math.exp(sum(share * math.log(voice.pitch_range) for voice, share in self.parts))
+        return self.parameters.pitch_range if self.parameters else 1.0
+
     def layer_offsets_in(self, language: Language) -> Vector:
         """[11, 128], added to the timbre in each layer."""
         if self.parts:

@@ -24,6 +24,7 @@ LAYERS = 11
 LARGEST = 8.0  # no style of a voice comes near it: a larger value is damage
 PITCH_SCALES = (0.4, 2.5)
 PACES = (0.8, 1.25)
+PITCH_RANGES = (0.5, 2.0)
 LOUDNESSES = (-60.0, 0.0)
 
 Vector = npt.NDArray[np.float32]
@@ -53,7 +54,7 @@ _BOUNDS = {
     "vocoder_embedding": (NO_VOCODER_EMBEDDING.shape, LARGEST),
 }
 _LANGUAGE_CODES = {language.value for language in Language}
-_RANGES = {"pitch_scale": PITCH_SCALES, "pace": PACES}
+_RANGES = {"pitch_scale": PITCH_SCALES, "pace": PACES, "pitch_range": PITCH_RANGES}
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -74,6 +75,8 @@ class VoiceParameters:
     """[256]: conditions svc-turbo's vocoder, in every language. Kokoro's vocoder has no such input."""
     pace: float = 1.0
     """The factor by which the person speaks faster than the mean voice."""
+    pitch_range: float = 1.0
+    """The factor by which the person's melody is wider than that of the mean voice."""
     loudness: Mapping[Language, float] = field(default_factory=dict)
     """In LUFS, without any gain: in each language in which it was measured."""
 
@@ -111,6 +114,7 @@ class VoiceParameters:
         return cls(
             pitch_scale=geometric_mean("pitch_scale"),
             pace=geometric_mean("pace"),
+            pitch_range=geometric_mean("pitch_range"),
             loudness={language: mean_loudness(language) for language in languages},
             **{name: mean(name) for name in _BOUNDS},
         )
@@ -154,7 +158,7 @@ class VoiceParameters:
         know, and the version stays the same. They drop it when they change the voice.
         """
         loudness = {language.value: each for language, each in sorted(self.loudness.items())}
-        added = {"pace": self.pace if self.pace != 1.0 else None, "loudness": loudness or None}
+        factors = {name: each for name in ("pace", "pitch_range") if (each := getattr(self, name)) != 1.0}
         return {
             "version": VERSION,
             "timbre": _pack(self.timbre),
@@ -164,7 +168,8 @@ class VoiceParameters:
             "colour": _pack(self.equalizer_gains),
             "abroad": _pack(self.foreign_layer_offsets),
             "grain": _pack(self.vocoder_embedding),
-            **{name: value for name, value in added.items() if value is not None},
+            **factors,
+            **({"loudness": loudness} if loudness else {}),
         }
 
     @classmethod
@@ -187,6 +192,7 @@ class VoiceParameters:
                 else _derive_foreign_layer_offsets(layer_offsets),
                 _unpack(stored["grain"], NO_VOCODER_EMBEDDING.shape) if "grain" in stored else NO_VOCODER_EMBEDDING,
                 float(stored.get("pace", 1.0)),
+                float(stored.get("pitch_range", 1.0)),
                 # Later releases may know further languages.
                 {
                     Language(code): float(each)
