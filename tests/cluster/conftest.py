@@ -170,6 +170,27 @@ def find_environment(*folders: str) -> dict[str, str]:
     }
 
 
+@contextmanager
+def running_node(environment: dict[str, str], log: Path) -> Iterator[str]:
+    """A Ray cluster of one node; its address."""
+    with (
+        log.open("wb") as errors,
+        subprocess.Popen(
+            [sys.executable, "-m", "tests.cluster.one_node"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+            env=environment,
+            cwd=ROOT,
+        ) as process,
+    ):
+        assert process.stdout
+        address = process.stdout.readline().strip()
+        assert address, f"Ray did not start:\n{log.read_text()[-4000:]}"
+        yield address
+
+
 @pytest.fixture(scope="module")
 def surroundings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Postgres, ObjectStore, Redis]]:
     folder = tmp_path_factory.mktemp("surroundings")

@@ -1,4 +1,4 @@
-"""`svc serve --cluster` with the real engine, on a Ray cluster of its own: the same audio, and all of it."""
+"""`svc serve --cluster` with the real engine: the same audio as without a cluster, and all of it."""
 
 import subprocess
 import sys
@@ -15,7 +15,7 @@ from svc.engine.protocol import Samples
 from svc.synthesis.pipeline import Pipeline
 from svc.synthesis.request import SynthesisRequest
 from svc.voices.catalogue import VoiceCatalogue
-from tests.cluster.conftest import find_environment
+from tests.cluster.conftest import find_environment, running_node
 from tests.conftest import STORY
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
@@ -26,19 +26,21 @@ _PATH = "/v1/text-to-speech/af_heart/stream?output_format=pcm_24000"
 def test_the_same_audio_as_without_a_cluster_until_the_last_request(
     tmp_path: Path, pipeline: Pipeline, voices: VoiceCatalogue, transcribe: Callable[[Samples], str]
 ) -> None:
-    server = ServerProcess(tmp_path, "turbo", find_environment())
-    server.arguments.append("--cluster")
-    server.start()
+    environment = find_environment()
     pieces: list[bytes] = []
-    try:
-        with httpx.stream("POST", server.address + _PATH, json={"text": STORY}, timeout=120) as response:
-            for piece in response.iter_raw():
-                if not pieces:
-                    server.terminate()  # while it speaks
-                pieces.append(piece)
-        assert server.wait(240) == 0
-    finally:
-        server.kill()
+    with running_node(environment, tmp_path / "ray.log") as address:
+        server = ServerProcess(tmp_path, "turbo", environment | {"RAY_ADDRESS": address}, cluster_cpus=1)
+        server.arguments.append("--cluster")
+        server.start()
+        try:
+            with httpx.stream("POST", server.address + _PATH, json={"text": STORY}, timeout=120) as response:
+                for piece in response.iter_raw():
+                    if not pieces:
+                        server.terminate()  # while it speaks
+                    pieces.append(piece)
+            assert server.wait(240) == 0
+        finally:
+            server.kill()
     audio = np.frombuffer(b"".join(pieces), dtype="<i2")
     alone = b"".join(
         part.audio

@@ -19,6 +19,9 @@ _ONGOING_PER_WORKER = 1.5
 _MAX_ONGOING = 1_000  # per replica; how many there are is decided by admission
 _HEALTH_SECONDS, _HEALTH_TIMEOUT = 5.0, 30.0
 _DRAIN_SECONDS = 10.0  # beyond SVC_SHUTDOWN_SECONDS
+# A replica of the engine never blocks its event loop: a thread beside that of Ray would be one more that every chunk
+# waits for.
+_RUNTIME_ENV = {"env_vars": {"RAY_SERVE_RUN_USER_CODE_IN_SEPARATE_THREAD": "0"}}
 _UP_SECONDS, _DOWN_SECONDS, _WINDOW_SECONDS = 10.0, 600.0, 15.0
 
 
@@ -36,7 +39,11 @@ def create_engine_application(settings: Settings) -> serve.Application:
 
     deployment = serve.deployment(
         name="Engine",
-        ray_actor_options={"num_cpus": settings.cluster_cpus, "num_gpus": settings.cluster_gpus},
+        ray_actor_options={
+            "num_cpus": settings.cluster_cpus,
+            "num_gpus": settings.cluster_gpus,
+            "runtime_env": _RUNTIME_ENV,
+        },
         max_ongoing_requests=_MAX_ONGOING,
         autoscaling_config=AutoscalingConfig(
             min_replicas=settings.cluster_min_replicas,
