@@ -174,8 +174,8 @@ def test_workers_speak_at_the_same_time() -> None:
     meeting, log = threading.Barrier(3, timeout=120), list[str]()
 
     def work(name: str) -> Parts:
-        meeting.wait()
         log.append(name)
+        meeting.wait()
         yield AudioPart()
 
     async def main() -> None:
