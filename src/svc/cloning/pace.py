@@ -12,8 +12,8 @@ _SMOOTHING_FRAMES = 7
 _DIP_DB = 1.5  # least, between the peaks of two syllables
 _VOICED = 0.6  # least periodicity near a peak
 _RANGE_DB = 25.0  # below the loudest frames
-# The mean of 19 people, which is the engine's rate, too. What a person differs by in 8 s of speech correlates by 0.4 with
-# the syllables of the transcript in another of their recordings, so half of it is taken over.
+# The mean of 19 people, which is the engine's rate, too. What a person differs by in 8 s of speech correlates by 0.4
+# with the syllables of the transcript in another of their recordings, so half of it is taken over.
 _MEAN_RATE = 4.0
 _SHARE = 0.5
 
