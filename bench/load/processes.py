@@ -59,7 +59,7 @@ class ServerProcess:
         if wait:
             self.wait_until_ready()
 
-    def wait_until_ready(self) -> None:
+    def wait_until_ready(self, seconds: float = _READY_WITHIN) -> None:
         def check() -> bool:
             if not self.alive():
                 raise RuntimeError(f"svc serve did not start:\n{self.read_log()[-2000:]}")
@@ -67,7 +67,7 @@ class ServerProcess:
                 return bool(urllib.request.urlopen(f"{self.address}/health", timeout=5).status == 200)
             return False
 
-        wait_until(check, _READY_WITHIN, "the engine is ready")
+        wait_until(check, seconds, "the engine is ready")
 
     def alive(self) -> bool:
         return self._process is not None and self._process.poll() is None

@@ -31,8 +31,9 @@ def test_the_same_audio_as_without_a_cluster_until_the_last_request(
     with running_node(environment, tmp_path / "ray.log") as address:
         server = ServerProcess(tmp_path, "turbo", environment | {"RAY_ADDRESS": address}, cluster_cpus=1)
         server.arguments.append("--cluster")
-        server.start()
+        server.start(wait=False)
         try:
+            server.wait_until_ready(900)
             with httpx.stream("POST", server.address + _PATH, json={"text": STORY}, timeout=120) as response:
                 for piece in response.iter_raw():
                     if not pieces:
