@@ -192,12 +192,6 @@ def test_french_nouns_are_not_joined_with_the_next_word(phonemizer: Phonemizer) 
     assert join(phonemizer("c'est un chien", Language.FRENCH)).startswith("sɛt ")
 
 
-def test_hindi_words_lose_the_vowels_that_are_not_said(phonemizer: Phonemizer) -> None:
-    for written, silent in (("रहती", "hət"), ("बचपन", "cəp"), ("मतलब", "təl")):
-        assert silent not in join(phonemizer(written, Language.HINDI))
-    assert "pəh" in join(phonemizer("दोपहर", Language.HINDI))
-
-
 def test_regions_have_phonemes_of_their_own(phonemizer: Phonemizer) -> None:
     assert "θ" in join(phonemizer("la cerveza", Language.SPANISH))
     assert "θ" not in join(phonemizer("la cerveza", Language.SPANISH_LATIN_AMERICA))

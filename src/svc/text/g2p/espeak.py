@@ -16,8 +16,8 @@ from types import MappingProxyType
 
 import espeakng_loader
 
-from svc.text.g2p.corrections import LIAISON_CONSONANTS, drop_inherent_vowels, has_false_liaison
 from svc.text.g2p.ipa import from_espeak
+from svc.text.g2p.liaison import LIAISON_CONSONANTS, has_false_liaison
 from svc.text.g2p.tokenizer import HYPHENS, PhonemeToken, Token, attach_phonemes, split_clauses, tokenize
 
 # The library has one current voice and one dictionary for the whole process.
@@ -134,11 +134,10 @@ class EspeakG2P:
             yield Token(words[first].start, words[last - 1].end), " ".join(whole[left:right])
 
     def _correct(self, text: str, word: Token, phonemes: str) -> str:
-        if self._voice.startswith("fr"):
-            written = text[word.start : word.end]
-            alone = self._to_phonemes(_clean(text, [word])) if phonemes[-1:] in LIAISON_CONSONANTS else []
-            return phonemes[:-1] if has_false_liaison(written, phonemes, "".join(alone)) else phonemes
-        return drop_inherent_vowels(phonemes) if self._voice == "hi" else phonemes
+        if not self._voice.startswith("fr") or phonemes[-1:] not in LIAISON_CONSONANTS:
+            return phonemes
+        alone = "".join(self._to_phonemes(_clean(text, [word])))
+        return phonemes[:-1] if has_false_liaison(text[word.start : word.end], phonemes, alone) else phonemes
 
     def _to_phonemes(self, clause: str) -> list[str]:
         words = (from_espeak(word, self._symbols) for word in self._espeak(clause, self._voice))

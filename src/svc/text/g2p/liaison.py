@@ -1,4 +1,4 @@
-"""What espeak-ng gets wrong within a clause: liaison after nouns in French, inherent vowels in Hindi."""
+"""French liaison: which words are joined with a vowel after them."""
 
 import re
 
@@ -15,18 +15,9 @@ _LIAISON_WORDS = frozenset(_LIST.split())
 LIAISON_CONSONANTS = "ztnpʁ"
 _STRESS = str.maketrans("", "", "ˈˌ")
 
-_HINDI_VOWEL = "[aeiouɛɔɪʊʌə]ː?\u0303?"
-_HINDI_CONSONANT = "[^aeiouɛɔɪʊʌəːˈˌ\u0303ʰ]ʰ?"
-# An inherent vowel is silent between two syllables: बचपन is bachpan. espeak-ng keeps it where it stresses the next one.
-_INHERENT_VOWEL = re.compile(f"({_HINDI_VOWEL}[nmɲŋɳ]?{_HINDI_CONSONANT})ə(?=(?!h){_HINDI_CONSONANT}ˌ)")
-
 
 def has_false_liaison(word: str, phonemes: str, alone: str) -> bool:
     """Whether a French word has a last consonant in a clause that it lacks alone, and that nobody says."""
     if phonemes[-1:] not in LIAISON_CONSONANTS or re.split("['’-]", word.lower())[-1] in _LIAISON_WORDS:
         return False
     return phonemes[:-1].translate(_STRESS) == alone.translate(_STRESS)
-
-
-def drop_inherent_vowels(phonemes: str) -> str:
-    return _INHERENT_VOWEL.sub(r"\1", phonemes)
