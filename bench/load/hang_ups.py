@@ -300,10 +300,9 @@ async def count_places(address: str, count: int) -> int:
 
 
 async def _count_taken(address: str) -> int:
-    """How many places the key has taken, by what a single response tells, which takes one itself."""
-    path = f"/v1/text-to-speech/{VOICE}?output_format={_FORMAT}"
-    async with open_response(address, path, {"text": "Yes."}) as response:
-        return int(response.headers["current-concurrent-requests"]) - 1
+    """How many places the key has taken, by what a response tells that takes none itself."""
+    async with open_response(address, "/v1/models", method="GET") as response:
+        return int(response.headers["current-concurrent-requests"])
 
 
 async def settle(address: str, seconds: float = 30) -> float:

@@ -127,7 +127,8 @@ def create_voice_sync(settings: Settings, custom_voices: CustomVoices) -> VoiceS
 
 
 def create_dictionaries(settings: Settings) -> Dictionaries:
-    return Dictionaries(DictionaryStore(settings.data_dir / "dictionaries"), settings.max_dictionaries)
+    store, private = DictionaryStore(settings.data_dir / "dictionaries"), settings.voice_sharing == "private"
+    return Dictionaries(store, settings.max_dictionaries, private)
 
 
 def create_dictionary_sync(settings: Settings, dictionaries: Dictionaries) -> DictionarySync | None:

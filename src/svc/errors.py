@@ -30,6 +30,7 @@
     ├── InsufficientScope     401  insufficient_scope
     ├── ConsentRequired       403  consent_required
     ├── NotVoiceOwner         403  not_voice_owner
+    ├── NotDictionaryOwner    403  not_pronunciation_dictionary_owner
     ├── OriginNotAllowed      403  origin_not_allowed
     ├── HostNotAllowed        403  host_not_allowed
     ├── VoiceNotFound         404  voice_not_found
@@ -381,6 +382,18 @@ class NotVoiceOwner(SvcError):
         super().__init__(
             f"The voice {name[:60]} belongs to another key. Only that key, a key of SVC_API_KEY or SVC_API_KEYS, "
             "or `svc voices` on the server can change or remove it."
+        )
+
+
+class NotDictionaryOwner(SvcError):
+    http_status = 403
+    status = "not_pronunciation_dictionary_owner"
+    param = "pronunciation_dictionary_id"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"The pronunciation dictionary {name[:60]} belongs to another key. Only that key, a key of SVC_API_KEY or "
+            "SVC_API_KEYS, or `svc dictionaries` on the server can change or remove it."
         )
 
 

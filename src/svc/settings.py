@@ -126,8 +126,9 @@ class Settings(BaseSettings):
     """Add an inaudible watermark to the speech of custom voices; `svc watermark check` detects it."""
 
     voice_sharing: Literal["shared", "private"] = "shared"
-    """Who may use a custom voice that a key of SVC_API_KEYS_TABLE made: every key (`shared`), or that key alone
-    (`private`). Either way only that key may change or remove it, besides the keys of SVC_API_KEY and SVC_API_KEYS."""
+    """Who may use a custom voice or a pronunciation dictionary that a key of SVC_API_KEYS_TABLE made: every key
+    (`shared`), or that key alone (`private`). Either way only that key may change or remove it, besides the keys of
+    SVC_API_KEY and SVC_API_KEYS."""
 
     voice_mirror: str | None = None
     """Object storage that custom voices and pronunciation dictionaries are mirrored to and shared through:

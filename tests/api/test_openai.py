@@ -3,6 +3,7 @@
 import base64
 import io
 import json
+import logging
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -247,3 +248,14 @@ def test_a_loading_or_failing_engine_is_told_in_the_same_shape(phonemizer: Phone
         response = speak(client)
         assert response.status_code == 503
         assert read_error(response)["code"] in ("model_loading", "engine_unavailable")
+
+
+@pytest.mark.parametrize("prefix", ["/v1", "/openai/v1"])
+def test_the_log_and_the_metrics_name_the_whole_path(
+    client: TestClient, caplog: pytest.LogCaptureFixture, prefix: str
+) -> None:
+    with caplog.at_level(logging.INFO, "svc.api.request_log"):
+        assert speak(client, prefix).status_code == 200
+    assert f"POST {prefix}/audio/speech 200" in caplog.messages
+    label = f'svc_requests_total{{method="POST",route="{prefix}/audio/speech",status="200"}}'
+    assert label in client.get("/metrics").text

@@ -287,3 +287,65 @@ def test_sockets(world: World, phonemizer: Phonemizer) -> None:
         httpx.post(f"{service.address}/v1/voices/{HEART}/settings/edit", json={"speed": 2}, headers=world.anna)
         assert speak("stream-input", {}, in_message(world.anna), HEART) < 0.7 * plain
         assert speak("stream-input", {}, in_message(world.berta), HEART) == plain
+
+
+DICTIONARIES = "/v1/pronunciation-dictionaries"
+RULE = {"type": "alias", "string_to_replace": "svc", "alias": "service"}
+
+
+def add_dictionary(client: TestClient, headers: Headers) -> dict[str, Any]:
+    body = {"name": "Anna's", "rules": [RULE]}
+    added = client.post(f"{DICTIONARIES}/add-from-rules", headers=headers, json=body)
+    assert added.status_code == 200
+    fields: dict[str, Any] = added.json()
+    return fields
+
+
+def list_dictionaries(client: TestClient, headers: Headers) -> list[tuple[str, str]]:
+    found = client.get(DICTIONARIES, headers=headers).json()["pronunciation_dictionaries"]
+    return [(each["name"], each["permission_on_resource"]) for each in found]
+
+
+def list_changes(path: str) -> list[tuple[str, str, dict[str, Any]]]:
+    return [
+        ("POST", f"{path}/set-rules", {"json": {"rules": [RULE]}}),
+        ("POST", f"{path}/add-rules", {"json": {"rules": [RULE]}}),
+        ("POST", f"{path}/remove-rules", {"json": {"rule_strings": ["svc"]}}),
+        ("PATCH", path, {"json": {"name": "Mine"}}),
+        ("DELETE", path, {}),
+    ]
+
+
+def test_a_dictionary_is_used_by_all_and_changed_by_its_owner(world: World) -> None:
+    with world.serve() as client:
+        added = add_dictionary(client, world.anna)
+        path = f"{DICTIONARIES}/{added['id']}"
+        permissions = [list_dictionaries(client, key) for key in (world.anna, world.berta, world.operator)]
+        assert permissions == [[("Anna's", "admin")], [("Anna's", "viewer")], [("Anna's", "admin")]]
+        assert ask(client, "GET", path, world.berta) == (200, "ok")
+        for method, address, content in list_changes(path):
+            refused = ask(client, method, address, world.berta, **content)
+            assert refused == (403, "not_pronunciation_dictionary_owner")
+        for key in (world.operator, world.anna):
+            for method, address, content in list_changes(path)[:-1]:
+                assert ask(client, method, address, key, **content) == (200, "ok")
+        assert ask(client, "DELETE", path, world.anna) == (200, "ok")
+
+
+def test_a_private_dictionary_does_not_exist_for_others(world: World) -> None:
+    with world.serve("private") as client:
+        added = add_dictionary(client, world.anna)
+        path = f"{DICTIONARIES}/{added['id']}"
+        assert (
+            list_dictionaries(client, world.anna) == list_dictionaries(client, world.operator) == [("Anna's", "admin")]
+        )
+        assert list_dictionaries(client, world.berta) == []
+        download: tuple[str, str, dict[str, Any]] = ("GET", f"{path}/{added['version_id']}/download", {})
+        for method, address, content in (("GET", path, {}), download, *list_changes(path)):
+            refused = ask(client, method, address, world.berta, **content)
+            assert refused == (404, "pronunciation_dictionary_not_found")
+        common = add_dictionary(client, world.operator)
+        assert ask(client, "GET", f"{DICTIONARIES}/{common['id']}", world.berta) == (200, "ok")
+        locator = [{"pronunciation_dictionary_id": added["id"]}]
+        body = {**HELLO, "pronunciation_dictionary_locators": locator}
+        assert client.post(f"/v1/text-to-speech/{HEART}", json=body, headers=world.berta).status_code == 200

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from svc import atomic_files
+from svc.auth.keys import ANYONE
 from svc.dictionaries import store as store_module
 from svc.dictionaries.catalogue import Dictionaries, Locator
 from svc.dictionaries.dictionary import Dictionary
@@ -138,7 +139,7 @@ def test_a_disk_that_fails_changes_nothing(
     monkeypatch.undo()
     for each in (dictionaries, open_dictionaries(tmp_path)):
         each.refresh()
-        assert each.list_all() == [added]
+        assert each.list_for(ANYONE) == [added]
 
 
 def test_what_a_crash_leaves_is_tidied_up(dictionaries: Dictionaries, added: Dictionary, tmp_path: Path) -> None:
@@ -147,7 +148,7 @@ def test_what_a_crash_leaves_is_tidied_up(dictionaries: Dictionaries, added: Dic
     orphan.mkdir()
     (orphan / f"version-{'b' * 20}.json").write_bytes(b"{}")
     again = open_dictionaries(tmp_path)
-    assert again.list_all() == [added]
+    assert again.list_for(ANYONE) == [added]
     assert not orphan.exists()
     assert len(list((tmp_path / added.dictionary_id).iterdir())) == 2
 
@@ -161,7 +162,7 @@ def test_damage_is_noticed(
     stored["content"]["name"] = "Mallory"
     file.write_text(json.dumps(stored))
     again = open_dictionaries(tmp_path)
-    assert again.list_all() == [other]
+    assert again.list_for(ANYONE) == [other]
     assert added.dictionary_id in caplog.text
     (tmp_path / other.dictionary_id / f"version-{other.version_id}.json").write_bytes(b"\xff")
     with pytest.raises(DictionaryNotFound):

@@ -17,6 +17,7 @@ from obstore.exceptions import BaseError
 from obstore.store import LocalStore, MemoryStore, ObjectStore
 
 from svc.app import create_app
+from svc.auth.keys import ANYONE
 from svc.dictionaries.catalogue import Dictionaries
 from svc.dictionaries.dictionary import Dictionary
 from svc.dictionaries.lexicon import Lexicon
@@ -59,7 +60,7 @@ class Region:
         asyncio.run(self.sync.fetch())
 
     def names(self) -> set[str]:
-        return {each.name for each in self.dictionaries.list_all()}
+        return {each.name for each in self.dictionaries.list_for(ANYONE)}
 
     def version_ids(self, dictionary: Dictionary) -> set[str]:
         files = self.dictionaries.store.list_files()[dictionary.dictionary_id]
@@ -101,12 +102,12 @@ def test_regions_exchange_everything(region: MakeRegion, object_store: ObjectSto
     folder = f"dictionaries/{added.dictionary_id}"
     assert list_objects(object_store) == {f"{folder}/version-{added.version_id}.json", f"{folder}/{added.file_name}"}
     there.fetch()
-    assert there.dictionaries.list_all() == [added]
+    assert there.dictionaries.list_for(ANYONE) == [added]
     changed = there.append(added, "EU")
     there.dictionaries.edit(added.dictionary_id, name="Unions", archived=True)
     there.upload()
     here.fetch()
-    (copy,) = here.dictionaries.list_all()
+    (copy,) = here.dictionaries.list_for(ANYONE)
     assert (copy.name, copy.version_id) == ("Unions", changed.version_id)
     assert copy.archived_at
     assert here.version_ids(added) == {added.version_id, changed.version_id}
@@ -175,7 +176,7 @@ def test_lost_and_damaged_objects_are_repaired(
     assert added.dictionary_id in caplog.text
     here.fetch()
     there.fetch()
-    assert there.dictionaries.list_all() == [added]
+    assert there.dictionaries.list_for(ANYONE) == [added]
     for path in paths:
         obstore.delete(object_store, path)
     here.fetch()
@@ -184,7 +185,7 @@ def test_lost_and_damaged_objects_are_repaired(
     here = region("here")
     assert here.names() == set()
     here.fetch()
-    assert here.dictionaries.list_all() == [added]
+    assert here.dictionaries.list_for(ANYONE) == [added]
 
 
 @given(st.integers(0, 2**32))
@@ -197,7 +198,7 @@ def test_random_changes_converge(seed: int) -> None:
         made = {}
         for _ in range(20):
             each = generator.choice(regions)
-            known = each.dictionaries.list_all()
+            known = each.dictionaries.list_for(ANYONE)
             match generator.choice(["add", "append", "rename", "remove", "upload", "fetch"]):
                 case "add":
                     each.add()
@@ -216,7 +217,7 @@ def test_random_changes_converge(seed: int) -> None:
             for each in regions:
                 each.fetch()
                 each.upload()
-        states = [{known.dictionary_id: known for known in each.dictionaries.list_all()} for each in regions]
+        states = [{known.dictionary_id: known for known in each.dictionaries.list_for(ANYONE)} for each in regions]
         assert states[0] == states[1] == states[2]
         for version_id, dictionary_id in made.items():
             for each in regions:

@@ -69,9 +69,10 @@ def router(dictionaries: Dictionaries) -> APIRouter:
         return ChangedRules.describe(await asyncio.to_thread(dictionaries.edit_rules, dictionary_id, edit))
 
     @router.get("")
-    def list_dictionaries(query: Annotated[DictionaryQuery, Query()]) -> DictionaryPage:
+    def list_dictionaries(query: Annotated[DictionaryQuery, Query()], request: Request) -> DictionaryPage:
         """The dictionaries, without their rules, page by page."""
-        return query.cut_page(dictionaries.list_all())
+        caller = get_principal(request)
+        return query.cut_page(dictionaries.list_for(caller), caller)
 
     @router.post("/add-from-file", openapi_extra=_FILE_BODY)
     async def add_from_file(request: Request) -> AddedDictionary:
@@ -91,16 +92,16 @@ def router(dictionaries: Dictionaries) -> APIRouter:
         return await add(upload, Lexicon(await asyncio.to_thread(body.to_rules)), request)
 
     @router.post("/{dictionary_id}/set-rules", dependencies=json_only)
-    async def set_rules(dictionary_id: str, body: RulesBody) -> ChangedRules:
+    async def set_rules(dictionary_id: str, body: RulesBody, request: Request) -> ChangedRules:
         """Makes a version with these rules instead of all others."""
-        dictionaries.find(dictionary_id)
+        dictionaries.find_changeable(dictionary_id, get_principal(request))
         rules = await asyncio.to_thread(body.to_rules)
         return await edit_rules(dictionary_id, lambda _: rules)
 
     @router.post("/{dictionary_id}/add-rules", dependencies=json_only)
-    async def add_more_rules(dictionary_id: str, body: RulesBody) -> ChangedRules:
+    async def add_more_rules(dictionary_id: str, body: RulesBody, request: Request) -> ChangedRules:
         """Makes a version with these rules in addition. One for the same string is replaced."""
-        dictionaries.find(dictionary_id)
+        dictionaries.find_changeable(dictionary_id, get_principal(request))
         rules = await asyncio.to_thread(body.to_rules)
 
         def merge(known: Sequence[PronunciationRule]) -> list[PronunciationRule]:
@@ -112,27 +113,32 @@ def router(dictionaries: Dictionaries) -> APIRouter:
         return await edit_rules(dictionary_id, merge)
 
     @router.post("/{dictionary_id}/remove-rules", dependencies=json_only)
-    async def remove_some_rules(dictionary_id: str, body: RuleStringsBody) -> ChangedRules:
+    async def remove_some_rules(dictionary_id: str, body: RuleStringsBody, request: Request) -> ChangedRules:
         """Makes a version without the rules for these strings."""
+        dictionaries.find_changeable(dictionary_id, get_principal(request))
         return await edit_rules(dictionary_id, lambda known: remove_rules(known, body.rule_strings))
 
     @router.get("/{dictionary_id}", response_model=DictionaryWithRules)
-    def get_dictionary(dictionary_id: str) -> Response:
+    def get_dictionary(dictionary_id: str, request: Request) -> Response:
         """One dictionary, with the rules of its latest version."""
-        dictionary = dictionaries.find(dictionary_id)
+        caller = get_principal(request)
+        dictionary = dictionaries.find(dictionary_id, caller)
         version = dictionaries.read_version(dictionary_id, dictionary.version_id)
-        return Response(render_with_rules(dictionary, version), media_type="application/json")
+        return Response(render_with_rules(dictionary, version, caller), media_type="application/json")
 
     @router.patch("/{dictionary_id}", dependencies=json_only)
-    async def edit_dictionary(dictionary_id: str, body: DictionaryChanges) -> DictionaryShape:
+    async def edit_dictionary(dictionary_id: str, body: DictionaryChanges, request: Request) -> DictionaryShape:
         """Renames a dictionary, archives it, or takes it out of the archive. One that is archived can still be used."""
+        caller = get_principal(request)
+        dictionaries.find_changeable(dictionary_id, caller)
         name = Upload([], {"name": body.name}).name()
         changed = await asyncio.to_thread(dictionaries.edit, dictionary_id, name, body.archived)
-        return DictionaryShape.describe(changed)
+        return DictionaryShape.describe(changed, caller)
 
     @router.delete("/{dictionary_id}")
-    async def remove_dictionary(dictionary_id: str) -> Done:
+    async def remove_dictionary(dictionary_id: str, request: Request) -> Done:
         """Removes a dictionary with all of its versions permanently. Requests that name it are spoken without it."""
+        dictionaries.find_changeable(dictionary_id, get_principal(request))
         await asyncio.to_thread(dictionaries.remove, dictionary_id)
         return Done()
 
@@ -141,8 +147,9 @@ def router(dictionaries: Dictionaries) -> APIRouter:
         response_class=Response,
         responses={200: {"content": {_CONTENT_TYPE: {}}, "description": "The lexicon."}},
     )
-    def download_version(dictionary_id: str, version_id: str) -> Response:
+    def download_version(dictionary_id: str, version_id: str, request: Request) -> Response:
         """The rules of a version as a lexicon, PLS 1.0."""
+        dictionaries.find(dictionary_id, get_principal(request))
         version = dictionaries.read_version(dictionary_id, version_id)
         content = write_lexicon(Lexicon(list(version.rules), version.language))
         disposition = f'attachment; filename="{version_id}.pls"'

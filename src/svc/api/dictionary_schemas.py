@@ -9,6 +9,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, Field
 
 from svc.api.schemas import Text
+from svc.auth.keys import Principal
 from svc.dictionaries.dictionary import Dictionary, Version
 from svc.dictionaries.rules import MAX_RULES, InvalidRule, make_alias, make_phoneme, rule_to_json
 from svc.errors import InvalidCursor
@@ -115,19 +116,20 @@ class DictionaryShape(BaseModel):
     latest_version_id: str
     latest_version_rules_num: int
     name: str
-    permission_on_resource: Literal["admin"] = "admin"
+    permission_on_resource: Literal["admin", "viewer"]
     created_by: str
     creation_time_unix: int
     archived_time_unix: int | None
     description: str | None
 
     @classmethod
-    def describe(cls, dictionary: Dictionary, **more: Any) -> "DictionaryShape":
+    def describe(cls, dictionary: Dictionary, caller: Principal, **more: Any) -> "DictionaryShape":
         return cls(
             id=dictionary.dictionary_id,
             latest_version_id=dictionary.version_id,
             latest_version_rules_num=dictionary.rules_num,
             name=dictionary.name,
+            permission_on_resource="admin" if caller.may_change(dictionary.key_id) else "viewer",
             created_by=dictionary.key_id,
             creation_time_unix=dictionary.created_at,
             archived_time_unix=dictionary.archived_at,
@@ -150,9 +152,9 @@ class DictionaryWithRules(DictionaryShape):
     rules: list[RuleShape]
 
 
-def render_with_rules(dictionary: Dictionary, version: Version) -> str:
+def render_with_rules(dictionary: Dictionary, version: Version, caller: Principal) -> str:
     """The JSON of a `DictionaryWithRules`. Written as it is stored: thousands of rules need no further validation."""
-    shape = DictionaryShape.describe(dictionary).model_dump()
+    shape = DictionaryShape.describe(dictionary, caller).model_dump()
     return json.dumps({**shape, "rules": [rule_to_json(rule) for rule in version.rules]})
 
 
@@ -169,7 +171,7 @@ class DictionaryQuery(BaseModel):
     sort_direction: str | None = Field(None, description="`ascending` or `descending` (the default).")
     include_archived: bool = False
 
-    def cut_page(self, dictionaries: Iterable[Dictionary]) -> DictionaryPage:
+    def cut_page(self, dictionaries: Iterable[Dictionary], caller: Principal) -> DictionaryPage:
         """The page after the one that the cursor was sent with, whatever was added or removed since."""
         descending = not (self.sort_direction or "").lower().startswith("asc")
         found = [each for each in dictionaries if self.include_archived or each.archived_at is None]
@@ -183,7 +185,7 @@ class DictionaryQuery(BaseModel):
         page = found[: min(max(self.page_size, 1), _MAX_PAGE_SIZE)]
         more = len(found) > len(page)
         return DictionaryPage(
-            pronunciation_dictionaries=[DictionaryShape.describe(each) for each in page],
+            pronunciation_dictionaries=[DictionaryShape.describe(each, caller) for each in page],
             next_cursor=_encode_cursor(self._sort_key(page[-1])) if more else None,
             has_more=more,
         )

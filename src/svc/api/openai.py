@@ -86,7 +86,7 @@ def router(
     synthesis: HttpSynthesis, voices: VoiceCatalogue, voice_settings: VoiceSettingsStore, aliases: Iterable[str]
 ) -> APIRouter:
     models = [OpenAiModel(id=model_id) for model_id in dict.fromkeys((*_MODELS, *aliases))]
-    api = APIRouter(tags=["openai"], responses=_ERRORS)
+    router = APIRouter(tags=["openai"], responses=_ERRORS)
 
     def resolve_voice(name: str | None, caller: Principal) -> Voice:
         """The voice with that id or name; then that which speaks for OpenAI's; then as for every unknown id."""
@@ -105,7 +105,10 @@ def router(
             body.input, voice, settings if body.speed is None else replace(settings, speed=body.speed)
         )
 
-    @api.post("/audio/speech", responses=_AUDIO, response_class=StreamingResponse, dependencies=[Depends(require_json)])
+    @router.post("/openai/v1/audio/speech", include_in_schema=False, dependencies=[Depends(require_json)])
+    @router.post(
+        "/v1/audio/speech", responses=_AUDIO, response_class=StreamingResponse, dependencies=[Depends(require_json)]
+    )
     async def create_openai_speech(body: CreateSpeechBody, http: Request) -> Response:
         """Synthesizes a text and streams the audio, or events with audio."""
         audio = formats.find(FORMATS[body.response_format])
@@ -115,25 +118,25 @@ def router(
             return SpeechEvents(parts, len(request.text), headers)
         return AudioStream(parts, audio.content_type, headers)
 
-    @api.get("/audio/voices")
+    @router.get("/openai/v1/audio/voices", include_in_schema=False)
+    @router.get("/v1/audio/voices")
     async def list_openai_voices(http: Request) -> OpenAiVoices:
         """The voices that the key may use, by the ids and names that `voice` takes."""
         listed = voices.list_for(get_principal(http))
         return OpenAiVoices(voices=[OpenAiVoice(id=voice.key, name=voice.name) for voice in listed])
 
-    @api.get("/audio/models")
+    @router.get("/openai/v1/audio/models", include_in_schema=False)
+    @router.get("/v1/audio/models")
     async def list_audio_models() -> AudioModels:
         """The same as `/models`, as Open WebUI asks for it."""
         return AudioModels(models=[AudioModel(id=model.id) for model in models])
 
-    own = APIRouter(tags=["openai"], responses=_ERRORS)
-
-    @own.get("/models")
+    @router.get("/openai/v1/models")
     async def list_openai_models() -> OpenAiModels:
         """The one engine, under the names that clients know."""
         return OpenAiModels(data=models)
 
-    @own.get("/models/{model_id:path}")
+    @router.get("/openai/v1/models/{model_id:path}")
     async def get_openai_model(model_id: str) -> OpenAiModel:
         """One of them."""
         for model in models:
@@ -141,8 +144,4 @@ def router(
                 return model
         raise ModelNotFound(model_id)
 
-    router = APIRouter()
-    router.include_router(api, prefix="/v1")
-    router.include_router(api, prefix="/openai/v1", include_in_schema=False)
-    router.include_router(own, prefix="/openai/v1")
     return router

@@ -55,6 +55,10 @@ class Principal:
         """Whether it is whoever runs the server, to whom no rule about owners applies."""
         return is_operator(self.key_id)
 
+    def may_change(self, maker: str) -> bool:
+        """Whether it may change what the key with that id has made: that key may, and whoever runs the server."""
+        return self.is_operator or self.key_id == maker
+
 
 _ANYONE_ID, _STATIC_ID = "anyone", "static-"
 

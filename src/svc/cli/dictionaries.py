@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from svc.app import create_dictionaries
+from svc.auth.keys import ANYONE, COMMAND_LINE_ID
 from svc.dictionaries.catalogue import Dictionaries
 from svc.dictionaries.dictionary import Dictionary
 from svc.dictionaries.lexicon import MAX_LEXICON_BYTES, Lexicon, parse_lexicon, write_lexicon
@@ -20,8 +21,6 @@ from svc.settings import Settings
 from svc.text.pronunciation_rules import PronunciationRule
 
 app = typer.Typer(invoke_without_command=True, help="List, show, add, remove and export pronunciation dictionaries.")
-
-_KEY_ID = "command-line"
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 DictionaryId = Annotated[str, typer.Argument(metavar="DICTIONARY_ID", help="The id of a dictionary, as listed.")]
@@ -38,7 +37,7 @@ def dictionaries(context: typer.Context, as_json: AsJson = False) -> None:
 @app.command("list")
 def list_dictionaries(as_json: AsJson = False) -> None:
     """List the dictionaries, also those that are archived."""
-    rows = [_describe(each) for each in sorted(_open().list_all(), key=lambda each: each.name.lower())]
+    rows = [_describe(each) for each in sorted(_open().list_for(ANYONE), key=lambda each: each.name.lower())]
     if as_json:
         typer.echo(json.dumps(rows, indent=2))
         return
@@ -87,7 +86,7 @@ def add(
         raise typer.BadParameter("Give a file, or rules: --rule.")
     lexicon = _read_lexicon(file) if file else Lexicon([])
     lexicon.rules.extend(_parse_rule(each) for each in rule or [])
-    typer.echo(_open().add(name, description, lexicon, _KEY_ID).dictionary_id)
+    typer.echo(_open().add(name, description, lexicon, COMMAND_LINE_ID).dictionary_id)
 
 
 @app.command()

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from threading import Lock
 
+from svc.auth.keys import ANYONE, Principal, is_operator
 from svc.dictionaries.dictionary import DamagedFile, Dictionary, Version, new_id
 from svc.dictionaries.lexicon import DEFAULT_LANGUAGE, Lexicon
 from svc.dictionaries.store import DictionaryStore, StoredFiles
-from svc.errors import DictionaryNotFound, StorageUnavailable
+from svc.errors import DictionaryNotFound, NotDictionaryOwner, StorageUnavailable
 from svc.tasks import Supervisor
 from svc.text.pronunciation_rules import Match, PronunciationRule, RuleMatcher
 
@@ -50,8 +51,10 @@ def describe_applied(rules: Iterable[object]) -> str:
 
 
 class Dictionaries:
-    def __init__(self, store: DictionaryStore, max_dictionaries: int) -> None:
+    def __init__(self, store: DictionaryStore, max_dictionaries: int, private: bool = False) -> None:
+        """With `private`, a dictionary that a key of the keys table made does not exist for others of that table."""
         self.store = store
+        self._private = private
         self._max_dictionaries = max_dictionaries
         self._lock = Lock()
         self._generation = -1
@@ -102,15 +105,25 @@ class Dictionaries:
             log.error("the dictionary %s is damaged and left out: %s", dictionary_id, problem)
             return None
 
-    def list_all(self) -> list[Dictionary]:
-        return list(self._loaded.values())
+    def list_for(self, caller: Principal) -> list[Dictionary]:
+        return [dictionary for dictionary in self._loaded.values() if self._may_use(dictionary, caller)]
 
-    def find(self, dictionary_id: str) -> Dictionary:
-        """Raises `DictionaryNotFound`."""
-        try:
-            return self._loaded[dictionary_id]
-        except KeyError:
-            raise DictionaryNotFound(dictionary_id) from None
+    def find(self, dictionary_id: str, caller: Principal = ANYONE) -> Dictionary:
+        """Raises `DictionaryNotFound`, also for one that the caller may not use."""
+        dictionary = self._loaded.get(dictionary_id)
+        if dictionary is None or not self._may_use(dictionary, caller):
+            raise DictionaryNotFound(dictionary_id)
+        return dictionary
+
+    def find_changeable(self, dictionary_id: str, caller: Principal) -> Dictionary:
+        """Raises `NotDictionaryOwner` if the caller may use it, but not change it."""
+        dictionary = self.find(dictionary_id, caller)
+        if not caller.may_change(dictionary.key_id):
+            raise NotDictionaryOwner(dictionary.name)
+        return dictionary
+
+    def _may_use(self, dictionary: Dictionary, caller: Principal) -> bool:
+        return not self._private or is_operator(dictionary.key_id) or caller.may_change(dictionary.key_id)
 
     def read_version(self, dictionary_id: str, version_id: str) -> Version:
         """Reads it from disk; raises `DictionaryNotFound`, also for one that is damaged."""
@@ -177,6 +190,8 @@ class Dictionaries:
 
     def resolve_locators(self, locators: Iterable[Locator]) -> tuple[AppliedVersion, ...]:
         """The rules of the first locators, in order. Those that name nothing are left out, and logged.
+
+        Whoever knows the id of a dictionary may use it: nobody can guess one.
 
         Reads no file: it may be called on the event loop.
         """

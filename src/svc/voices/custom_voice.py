@@ -155,7 +155,7 @@ class CustomVoice:
 
     def may_be_changed_by(self, caller: Principal) -> bool:
         """Its owner may change it, and whoever runs the server."""
-        return caller.is_operator or caller.key_id == self.key_id
+        return caller.may_change(self.key_id)
 
     def revise(self, **changes: Any) -> Self:
         """The next version, with these fields changed."""

@@ -6,10 +6,10 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic
 
 from svc.admission.admission import Admission, Place
-from svc.api.realtime.server_messages import ServerMessages
+from svc.api.realtime.server_messages import Message, ServerMessages
 from svc.auth.keys import Principal
 from svc.errors import TextTooLong
 from svc.metrics import Metrics
@@ -42,7 +42,7 @@ class EngineAccess:
     principal: Principal
 
 
-class Context:
+class Context(Generic[Message]):
     """Accepts text at any time; `run` speaks it, piece after piece, as fast as the client reads the audio.
 
     Text belongs to a turn, which says how it is spoken. A dialogue has several, other texts one.
@@ -55,19 +55,21 @@ class Context:
         self,
         synthesis: StreamingSynthesis,
         engine: EngineAccess,
-        messages: ServerMessages,
-        send: Callable[[str], Awaitable[None]],
+        messages: ServerMessages[Message],
+        send: Callable[[Message], Awaitable[None]],
         max_characters: int,
         max_idle_seconds: float | None = None,
+        context_id: str | None = None,
     ) -> None:
         """With `max_idle_seconds`, it finishes by itself when nothing was spoken or sent for so long."""
         self._synthesis = synthesis
         self._engine = engine
         self._send = send
+        self.context_id = context_id
         self._place: Place | None = None
         self._max_characters = max_characters
         self._max_idle_seconds = max_idle_seconds
-        self.messages = messages
+        self._messages = messages
         self._turn: SynthesisRequest | None = None
         self._turn_audible = False  # whether audio of the turn was sent since its end was last announced
         self._waiting: deque[_Piece] = deque()
@@ -155,7 +157,7 @@ class Context:
                 for part in self._synthesis.finish():
                     await self._send_part(part)
                 await self._announce_end_of_turn()
-            await self._send(self.messages.final())
+            await self._send(self._messages.final())
         finally:
             self._release_place()
 
@@ -232,10 +234,10 @@ class Context:
 
     async def _send_part(self, part: AudioPart) -> None:
         self._turn_audible = True
-        for message in self.messages.audio(part):
+        for message in self._messages.audio(part):
             await self._send(message)
 
     async def _announce_end_of_turn(self) -> None:
-        if self._turn_audible and (message := self.messages.end_of_turn()):
+        if self._turn_audible and (message := self._messages.end_of_turn()):
             await self._send(message)
         self._turn_audible = False

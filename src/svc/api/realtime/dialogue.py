@@ -30,7 +30,7 @@ _MAX_REFUSED = 100
 class _Dialogue:
     """A context, the voices that it knows, and the one that speaks."""
 
-    context: Context
+    context: Context[str]
     voices: Mapping[str, SynthesisRequest]
     speaker: str | None = None
 
@@ -76,7 +76,7 @@ class _DialogueSession(Session[DialogueMessage]):
             dialogue.context.flush()
         dialogue.context.keep_alive()
 
-    def _end_context(self, context: Context) -> None:
+    def _end_context(self, context: Context[str]) -> None:
         context.finish()
 
     async def _end_idle_contexts(self) -> None:

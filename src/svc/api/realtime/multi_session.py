@@ -21,7 +21,7 @@ class MultiContextSession(Session[M]):
 
     def __init__(self, socket: WebSocket, dependencies: SessionDependencies, parameters: StreamParameters) -> None:
         super().__init__(socket, dependencies, parameters)
-        self._contexts: dict[str, Context] = {}  # those that the client has not closed
+        self._contexts: dict[str, Context[str]] = {}  # those that the client has not closed
 
     @staticmethod
     async def authenticate(verifier: Verifier, credential: str | None) -> Principal | None:
@@ -34,10 +34,10 @@ class MultiContextSession(Session[M]):
             self._end_context(context)
             return
         for context in self._open:
-            if context.messages.context_id == context_id:
+            if context.context_id == context_id:
                 context.cancel()
 
-    async def _run_context(self, context: Context, earlier: Collection[asyncio.Task[None]]) -> None:
+    async def _run_context(self, context: Context[str], earlier: Collection[asyncio.Task[None]]) -> None:
         """Reports an error in one text to the client; the other texts go on."""
         try:
             await super()._run_context(context, earlier)
@@ -48,7 +48,8 @@ class MultiContextSession(Session[M]):
                 log.exception("a text on a socket failed")
             error = problem if isinstance(problem, SvcError) else InternalError()
             self._dependencies.metrics.count_refusal(error)
-            await self._socket.send_text(context.messages.error(error))
-            await self._socket.send_text(context.messages.final())
+            messages = self.messages(context.context_id)
+            await self._socket.send_text(messages.error(error))
+            await self._socket.send_text(messages.final())
         finally:
             self._contexts = {key: each for key, each in self._contexts.items() if each is not context}

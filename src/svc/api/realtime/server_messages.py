@@ -5,7 +5,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from svc.errors import SvcError
 from svc.synthesis.alignment import Alignment
@@ -15,28 +15,37 @@ from svc.synthesis.request import AudioPart
 _MAX_AUDIO_BYTES = 60_000
 
 
-@dataclass(frozen=True, slots=True)
-class ServerMessages(ABC):
-    context_id: str | None = None
-    sync_alignment: bool = False
+Message = TypeVar("Message")
+
+
+class ServerMessages(ABC, Generic[Message]):
+    """`Message` is what the protocol sends at a time."""
 
     @abstractmethod
-    def audio(self, part: AudioPart) -> Iterator[str]:
+    def audio(self, part: AudioPart) -> Iterator[Message]:
         """One message, or several if it is a lot of audio."""
 
     @abstractmethod
-    def final(self) -> str:
+    def final(self) -> Message:
         """The last message."""
 
-    @abstractmethod
-    def error(self, error: SvcError) -> str: ...
-
-    def end_of_turn(self) -> str | None:
+    def end_of_turn(self) -> Message | None:
         """That all audio of a turn has been sent, in protocols that tell it."""
         return None
 
 
-class SpeechMessages(ServerMessages):
+@dataclass(frozen=True, slots=True)
+class SocketMessages(ServerMessages[str]):
+    """JSON in text frames."""
+
+    context_id: str | None = None
+    sync_alignment: bool = False
+
+    @abstractmethod
+    def error(self, error: SvcError) -> str: ...
+
+
+class SpeechMessages(SocketMessages):
     """With `sync_alignment`, times count from the start of the text; otherwise from the start of each message."""
 
     def audio(self, part: AudioPart) -> Iterator[str]:
@@ -63,7 +72,7 @@ class SpeechMessages(ServerMessages):
         return json.dumps(fields)
 
 
-class DialogueMessages(ServerMessages):
+class DialogueMessages(SocketMessages):
     """Alignment is sent only with `sync_alignment`; its times count from the start of each message's audio.
 
     Some clients add up the audio and some add up the times: so the last character of a message lasts until the next

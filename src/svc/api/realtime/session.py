@@ -16,7 +16,7 @@ from svc.api.errors import note_error
 from svc.api.realtime import messages
 from svc.api.realtime.context import Context, EngineAccess
 from svc.api.realtime.messages import M
-from svc.api.realtime.server_messages import ServerMessages
+from svc.api.realtime.server_messages import SocketMessages
 from svc.audio.formats import OutputFormat
 from svc.auth.keys import ANYONE, Principal
 from svc.auth.verifier import Verifier
@@ -89,14 +89,14 @@ class Session(ABC, Generic[M]):
     """One task reads messages and one task speaks each text. The first that raises ends the session for all."""
 
     message_type: type[M]
-    messages: ClassVar[type[ServerMessages]]
+    messages: ClassVar[type[SocketMessages]]
 
     def __init__(self, socket: WebSocket, dependencies: SessionDependencies, parameters: StreamParameters) -> None:
         self._socket = socket
         self._dependencies = dependencies
         self._parameters = parameters
         self._tasks = asyncio.TaskGroup()
-        self._open: dict[Context, asyncio.Task[None]] = {}
+        self._open: dict[Context[str], asyncio.Task[None]] = {}
         self._draining = False
         self.principal: Principal | None = None
         """Who speaks; known before the first message is handled."""
@@ -151,13 +151,13 @@ class Session(ABC, Generic[M]):
         """Does what a message asks for."""
 
     @abstractmethod
-    def _end_context(self, context: Context) -> None:
+    def _end_context(self, context: Context[str]) -> None:
         """Ends a text as the protocol does it."""
 
     async def _end_idle_contexts(self) -> None:
         """Ends the texts of a client that has sent nothing for too long, if the protocol wants that."""
 
-    async def _run_context(self, context: Context, earlier: Collection[asyncio.Task[None]]) -> None:
+    async def _run_context(self, context: Context[str], earlier: Collection[asyncio.Task[None]]) -> None:
         """Speaks a text, after earlier ones with the same id."""
         if earlier:
             await asyncio.wait(earlier)
@@ -206,7 +206,7 @@ class Session(ABC, Generic[M]):
 
     def _start_context(
         self, context_id: str | None, schedule: Sequence[int], *, align_all: bool = False, idle: float | None = None
-    ) -> Context:
+    ) -> Context[str]:
         """Starts a new text; `align_all` and `idle` are those of `StreamingSynthesis` and `Context`."""
         parameters, dependencies = self._parameters, self._dependencies
         assert self.principal is not None
@@ -217,8 +217,9 @@ class Session(ABC, Generic[M]):
             self._socket.send_text,
             dependencies.max_characters,
             idle,
+            context_id,
         )
-        earlier = [task for each, task in self._open.items() if each.messages.context_id == context_id]
+        earlier = [task for each, task in self._open.items() if each.context_id == context_id]
         task = self._open[context] = self._tasks.create_task(self._run_context(context, earlier))
         task.add_done_callback(lambda _: self._open.pop(context))
         return context
@@ -237,7 +238,7 @@ class Session(ABC, Generic[M]):
         raise ending
 
 
-async def close(socket: WebSocket, ending: SocketClose, messages: ServerMessages) -> None:
+async def close(socket: WebSocket, ending: SocketClose, messages: SocketMessages) -> None:
     if ending.error:
         note_error(socket.scope, ending.error)
     try:

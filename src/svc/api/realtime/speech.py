@@ -37,7 +37,7 @@ class _SpeechSession(Session[SpeechMessage]):
             self._voice = self._dependencies.voices.resolve(self._voice_id, principal)
             self.voice_ids = [self._voice.voice_id]
 
-    def _open_context(self, message: SpeechMessage, context_id: str | None = None) -> Context:
+    def _open_context(self, message: SpeechMessage, context_id: str | None = None) -> Context[str]:
         """Starts a new text with the settings of its first message."""
         voice, principal = self._voice, self.principal
         assert voice is not None
@@ -51,7 +51,7 @@ class _SpeechSession(Session[SpeechMessage]):
         context.begin_turn(SynthesisRequest("", voice, settings, language, self._parameters.seed, rules=rules))
         return context
 
-    def _end_context(self, context: Context) -> None:
+    def _end_context(self, context: Context[str]) -> None:
         """What was not flushed is dropped."""
         context.close()
 
@@ -59,7 +59,7 @@ class _SpeechSession(Session[SpeechMessage]):
 class StreamInput(_SpeechSession):
     """One text, which ends with an empty message."""
 
-    _context: Context | None = None
+    _context: Context[str] | None = None
 
     async def _handle(self, message: SpeechMessage) -> None:
         first = self._context is None
@@ -98,7 +98,7 @@ class MultiStreamInput(_SpeechSession, MultiContextSession[SpeechMessage]):
         if message.close_context:
             self._close_context(context_id)
 
-    def _write(self, context: Context, text: str) -> None:
+    def _write(self, context: Context[str], text: str) -> None:
         """Adds the space that some clients leave out between whole sentences."""
         complete = ends_sentence(text)
         separator = " " if complete and not text[-1].isspace() else ""

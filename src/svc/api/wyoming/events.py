@@ -12,6 +12,7 @@ from wyoming.info import Attribution, Info, TtsProgram, TtsVoice
 from wyoming.tts import SynthesizeStopped
 
 from svc import __version__
+from svc.api.realtime.server_messages import ServerMessages
 from svc.audio import formats
 from svc.errors import InvalidMessage, MessageTooLarge, SvcError
 from svc.synthesis.request import AudioPart
@@ -102,10 +103,8 @@ def _list_languages(voice: Voice) -> list[str]:
     return [own, *(each.locale for each in Language if each.locale != own)] if voice.custom else [own]
 
 
-class SpeechWriter:
-    """The events of one text. Has the methods of `ServerMessages`, and gives events where that one gives text."""
-
-    context_id = None
+class SpeechWriter(ServerMessages[list[Event]]):
+    """The events of one text."""
 
     def __init__(self, *, streaming: bool) -> None:
         """`streaming` if the text comes in chunks, whose end is announced in addition."""
@@ -124,9 +123,6 @@ class SpeechWriter:
     def final(self) -> list[Event]:
         stopped = [SynthesizeStopped().event()] if self._streaming else []
         return [*self._start(), AudioStop(1000 * self._samples // FORMAT.sample_rate).event(), *stopped]
-
-    def end_of_turn(self) -> None:
-        """Is not announced."""
 
     def _start(self) -> list[Event]:
         if self._started:

@@ -6,7 +6,6 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
 
 from wyoming.event import Event, async_write_event
 from wyoming.info import Describe
@@ -144,17 +143,15 @@ class WyomingSession:
         self._dependencies.scheduler.require_ready()
         self._text = _Text(self._create_context(event, SpeechWriter(streaming=streaming)))
 
-    def _create_context(self, event: Event, speech_writer: SpeechWriter) -> Context:
+    def _create_context(self, event: Event, speech_writer: SpeechWriter) -> Context[list[Event]]:
         dependencies = self._dependencies
-        writer: Any = speech_writer  # in the place of `ServerMessages`: what it writes is sent as it is
-        send: Any = self._send
         voice, language = self._resolve_voice(event.data.get("voice"))
         settings = dependencies.voice_settings.get(voice, WYOMING)
         context = Context(
             StreamingSynthesis(dependencies.pipeline, FORMAT, DEFAULT_SCHEDULE),
             EngineAccess(dependencies.scheduler, dependencies.admission, dependencies.metrics, WYOMING),
-            writer,
-            send,
+            speech_writer,
+            self._send,
             dependencies.max_characters,
         )
         context.begin_turn(SynthesisRequest("", voice, settings, language))
@@ -211,7 +208,7 @@ class WyomingSession:
 class _Text:
     """A text that is being spoken."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context[list[Event]]) -> None:
         self.context = context
         self.task = asyncio.create_task(context.run())
         self.characters = 0

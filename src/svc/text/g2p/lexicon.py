@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from importlib.metadata import distribution
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import onnxruntime
 
+from svc.text.g2p.json_table import JsonTable
 from svc.text.g2p.stress import PRIMARY, SECONDARY, add_stress, lower_stress, raise_stress
 
 Entry = str | dict[str, str | None]
@@ -50,8 +50,8 @@ class Lexicon:
     def __init__(self, british: bool) -> None:
         accent = "gb" if british else "us"
         self.british = british
-        self._gold: dict[str, Entry] = load_json(f"lexicon_{accent}_gold.json.gz")
-        self._silver: dict[str, Entry] = load_json(f"lexicon_{accent}_silver.json.gz")
+        self._gold = JsonTable(read_asset(f"lexicon_{accent}_gold.json.gz"))
+        self._silver = JsonTable(read_asset(f"lexicon_{accent}_silver.json.gz"))
         # The vowel of "roses" and "wanted".
         self._reduced = "ɪ" if british else "ᵻ"
 
@@ -134,8 +134,9 @@ class Lexicon:
         """An entry serves its capitalised and its lower-case form, unless that has its own."""
         for table in (self._gold, self._silver):
             for form in (word, _switch_case(word)):
-                if form in table:
-                    return table[form]
+                entry: Entry | None = table.get(form)
+                if entry is not None:
+                    return entry
         return None
 
     def _look_up(self, word: str, tag: str, context: Context) -> str | None:
@@ -177,7 +178,7 @@ class OovModel:
 
     def __init__(self, british: bool) -> None:
         name = "oov_gb" if british else "oov"
-        table = load_json(f"{name}.json")
+        table = json.loads(read_asset(f"{name}.json"))
         self._letters = {letter: number for number, letter in enumerate(table["in"], 1)}
         self._phonemes = ["", *table["out"]]
         self._longest: int = table["maxlen"]
@@ -201,7 +202,7 @@ def _find_asset(name: str) -> Path:
     return Path(str(distribution("hibari-tts").locate_file(f"hibari/assets/{name}")))
 
 
-def load_json(name: str) -> Any:
-    """A JSON data file of hibari-tts, gzipped or not."""
+def read_asset(name: str) -> bytes:
+    """A data file of hibari-tts, unpacked."""
     raw = _find_asset(name).read_bytes()
-    return json.loads(gzip.decompress(raw) if name.endswith(".gz") else raw)
+    return gzip.decompress(raw) if name.endswith(".gz") else raw

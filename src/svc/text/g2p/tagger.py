@@ -1,8 +1,10 @@
 """Part-of-speech tags for English words: an averaged perceptron over the word and its neighbours."""
 
+import json
 import re
 
-from svc.text.g2p.lexicon import load_json
+from svc.text.g2p.json_table import JsonTable
+from svc.text.g2p.lexicon import read_asset
 
 _CONTRACTION = re.compile(r"(?i)(?<=.)(n't|'(?:s|re|ve|ll|d|m))$")
 
@@ -11,10 +13,12 @@ class Tagger:
     """Penn Treebank tags, by the weights and features of the tagger that hibari-tts ships."""
 
     def __init__(self) -> None:
-        model = load_json("tagger.json.gz")
+        # The weights come last and are most of it.
+        rest, weights = read_asset("tagger.json.gz").split(b',"weights":', 1)
+        model = json.loads(rest + b"}")
         self._unambiguous: dict[str, str] = model["tagdict"]
-        self._weights: dict[str, dict[str, float]] = model["weights"]
         self._vocabulary = frozenset(model["vocab"])
+        self._weights = JsonTable(weights)
 
     def __call__(self, words: list[str]) -> list[str]:
         """One tag per word; a contraction ("she's") has the tag of its first part."""
@@ -54,7 +58,8 @@ class Tagger:
         )
         scores: dict[str, float] = {}
         for feature in features:
-            for tag, weight in self._weights.get(feature, {}).items():
+            weights: dict[str, float] = self._weights.get(feature) or {}
+            for tag, weight in weights.items():
                 scores[tag] = scores.get(tag, 0.0) + weight
         return max(scores, key=lambda tag: (scores[tag], tag)) if scores else "NN"
 
