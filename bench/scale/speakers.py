@@ -73,6 +73,9 @@ async def measure_speech(address: str, clients: int, seconds: float) -> float:
         number = client
         while time.monotonic() < began + seconds:
             heard = await listen(address, "stream", texts[number % _TEXTS])
+            if heard.status == 429:  # a machine that is slow for other reasons
+                await asyncio.sleep(0.2)
+                continue
             if not heard.whole:
                 raise RuntimeError(f"{heard.status} {heard.reason}")
             made += heard.seconds

@@ -189,8 +189,8 @@ def test_workers_speak_at_the_same_time() -> None:
         await scheduler.close()
 
     asyncio.run(main())
-    assert sorted(log) == ["a", "b", "c", "fourth0"]
-    assert log[0] != "fourth0"
+    assert set("abc") <= set(log)
+    assert log.index("fourth0") > 0
 
 
 def test_the_steps_of_one_text_never_overlap() -> None:
