@@ -161,7 +161,7 @@ def test_a_message_is_short_and_keeps_secrets() -> None:
 
 def test_a_cancellation_that_is_lost_is_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tasks, "_CANCEL_SECONDS", 0.01)
-    lost = []
+    lost: list[int] = []
 
     async def work() -> None:
         while len(lost) < 2:
