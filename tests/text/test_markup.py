@@ -77,7 +77,7 @@ def test_tags_are_dropped_and_text_is_kept(text: str, plain: str) -> None:
 )
 def test_breaks(tag: str, seconds: float) -> None:
     parsed = parse(f"before {tag}after")
-    assert [each.seconds for each in parsed.breaks] == [pytest.approx(seconds)]
+    assert sum(each.seconds for each in parsed.breaks) == pytest.approx(seconds)
     assert parsed.text[: parsed.breaks[0].position].strip() == "before"
     assert parsed.text[parsed.breaks[0].position :].strip() == "after"
 

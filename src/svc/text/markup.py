@@ -221,8 +221,9 @@ class MarkupParser:
         changes.append(Change(len(self._plain), manner))
 
     def _add_break(self, seconds: float) -> None:
+        """Breaks at the same place are one. Others stay where they are: how a stream is cut must change nothing."""
         breaks = self._parsed.breaks
-        if breaks and seconds and not "".join(self._plain[breaks[-1].position :]).strip():
+        if breaks and seconds and breaks[-1].position == len(self._plain):
             seconds = min(breaks.pop().seconds + seconds, LONGEST_BREAK_SECONDS)
         if seconds > 0:
             breaks.append(Break(len(self._plain), seconds))
