@@ -53,7 +53,7 @@ class LoudnessWorker:
         )
 
     async def _measure_all(self) -> None:
-        unmeasured = self._list_unmeasured()
+        unmeasured = await asyncio.to_thread(self._list_unmeasured)  # there may be thousands of voices
         if not unmeasured:
             return
         with atomic_files.try_lock(self._lock) as claimed, suppress(ModelLoading, EngineUnavailable):
