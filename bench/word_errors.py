@@ -11,7 +11,7 @@ from functools import cache, partial
 from typing import Any
 
 import jiwer
-import pyopenjtalk
+from haqumei import Haqumei
 from num2words import num2words  # type: ignore[import-not-found]
 from opencc import OpenCC  # type: ignore[import-not-found]
 from whisper_normalizer.english import EnglishTextNormalizer  # type: ignore[import-not-found]
@@ -87,8 +87,12 @@ def _normalize_mandarin(text: str) -> str:
 
 def _normalize_japanese(text: str) -> str:
     """As kana: the same word may be written in kanji or in kana."""
-    kana = str(pyopenjtalk.g2p(text, kana=True))
-    return "".join(_keep_letters(kana).split())
+    return "".join(_keep_letters(_create_kana_reader().g2k(text)).split())
+
+
+@cache
+def _create_kana_reader() -> Haqumei:
+    return Haqumei()
 
 
 _NORMALIZERS: dict[str, Callable[[str], str]] = {

@@ -27,6 +27,8 @@ _COMPUTED = {
     "data_dir": "`~/.local/share/svc`",
     "workers": "half the number of cores; 64 on a GPU",
     "threads": "cores divided by workers",
+    "cluster_cpus": "workers times threads",
+    "cluster_gpus": "1 with a GPU, otherwise 0",
 }
 
 

@@ -48,7 +48,7 @@ STORY = (
 
 # Tests in these folders, or with these fixtures, need real parts: a model, a browser, a database, client packages, or
 # the installed command.
-_REAL_FOLDERS = frozenset({"browser", "cli", "clients", "deploy"})
+_REAL_FOLDERS = frozenset({"browser", "cli", "clients", "cluster", "deploy"})
 _REAL_FIXTURES = frozenset(
     {"pipeline", "whisper", "postgres", "postgres_url", "redis_server", "encoder", "surroundings"}
 )

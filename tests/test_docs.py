@@ -22,6 +22,14 @@ def test_configuration_page_is_made_from_the_settings(monkeypatch: pytest.Monkey
     del sys.modules["make_configuration"]
 
 
+def test_the_languages_page_has_every_grade(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
+    from make_languages import page  # type: ignore[import-not-found]
+
+    assert (ROOT / "docs/languages.md").read_text() == page(), "run: python scripts/make_languages.py"
+    del sys.modules["make_languages"]
+
+
 def test_every_setting_has_a_description() -> None:
     assert [name for name, field in Settings.model_fields.items() if not field.description] == []
 

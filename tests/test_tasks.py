@@ -157,3 +157,23 @@ def test_a_message_is_short_and_keeps_secrets() -> None:
     assert described.startswith("GET https://host/a failed x")
     assert len(described) <= 200
     assert "secret" not in described
+
+
+def test_a_cancellation_that_is_lost_is_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tasks, "_CANCEL_SECONDS", 0.01)
+    lost: list[int] = []
+
+    async def work() -> None:
+        while len(lost) < 2:
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                lost.append(1)
+        await asyncio.Event().wait()
+
+    async def main() -> None:
+        async with asyncio.timeout(60), tasks.run_in_background(work()):
+            await asyncio.sleep(0)
+
+    asyncio.run(main())
+    assert len(lost) == 2

@@ -14,6 +14,7 @@ from random import randrange
 from tempfile import TemporaryDirectory
 
 _READY_WITHIN = 300.0
+_STOPS_WITHIN = 60.0
 _TRACEBACK = "Traceback (most recent call last)"
 
 
@@ -24,6 +25,7 @@ class ServerProcess:
         self, folder: Path, engine: str, environment: Mapping[str, str] | None = None, **settings: object
     ) -> None:
         """`settings` are those of the service, by the names of their fields; `environment` is what others read."""
+        self.arguments: list[str] = []
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
         self.port = free_port()
@@ -50,13 +52,14 @@ class ServerProcess:
             "127.0.0.1",
             "--port",
             str(self.port),
+            *self.arguments,
         ]
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(command, stdout=log, stderr=log, env=self._environment)
         if wait:
             self.wait_until_ready()
 
-    def wait_until_ready(self) -> None:
+    def wait_until_ready(self, seconds: float = _READY_WITHIN) -> None:
         def check() -> bool:
             if not self.alive():
                 raise RuntimeError(f"svc serve did not start:\n{self.read_log()[-2000:]}")
@@ -64,7 +67,7 @@ class ServerProcess:
                 return bool(urllib.request.urlopen(f"{self.address}/health", timeout=5).status == 200)
             return False
 
-        wait_until(check, _READY_WITHIN, "the engine is ready")
+        wait_until(check, seconds, "the engine is ready")
 
     def alive(self) -> bool:
         return self._process is not None and self._process.poll() is None
@@ -75,12 +78,21 @@ class ServerProcess:
             self._process.kill()
             self._process.wait()
 
-    def stop(self) -> int:
-        """SIGTERM; the exit status."""
+    def terminate(self) -> None:
+        """SIGTERM."""
         assert self._process
         self._process.terminate()
+
+    def stop(self) -> int:
+        """SIGTERM; the exit status."""
+        self.terminate()
+        return self.wait(_STOPS_WITHIN)
+
+    def wait(self, seconds: float) -> int:
+        """The exit status; after so many seconds, the process is killed."""
+        assert self._process
         try:
-            return self._process.wait(timeout=60)
+            return self._process.wait(timeout=seconds)
         except subprocess.TimeoutExpired:
             self.kill()
             return -9

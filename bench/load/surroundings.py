@@ -7,7 +7,8 @@ import socket
 import subprocess
 import sys
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -77,6 +78,16 @@ class _Process:
         if self._process:
             self._process.kill()
             self._process.wait()
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Holds it still: connections are made, and nothing is answered."""
+        assert self._process
+        self._process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self._process.send_signal(signal.SIGCONT)
 
     def _answers(self) -> bool:
         with suppress(OSError), socket.create_connection(("127.0.0.1", self.port), timeout=1):

@@ -8,7 +8,7 @@ import os
 import tempfile
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Annotated, Any
@@ -19,19 +19,17 @@ import typer
 from rich.progress import track
 
 from bench import options, reference_speakers, sentences
+from bench.clones import finish_clone
 from bench.recorder import Recorder
 from bench.reference_speakers import DEGRADATIONS, Degradation, Speaker
 from bench.report import Report
 from bench.sentences import Sentence
 from bench.worker import Worker
-from svc.audio import decode, equalizer
+from svc.audio import decode
 from svc.cloning.speaker_encoder import BuiltInEmbeddings, OnnxSpeakerEncoder, SpeakerEmbedding
-from svc.engine.protocol import Samples
 from svc.synthesis.request import SynthesisRequest
 from svc.text.language import Language
-from svc.voices.built_in import PREVIEW_TEXTS
 from svc.voices.catalogue import Voice
-from svc.voices.parameters import VoiceParameters
 
 _LANGUAGES = {"es": Language.SPANISH, "fr": Language.FRENCH, "pt-br": Language.PORTUGUESE_BR}
 _BARS = ("≥ 0.50", "≥ 0.77", "≥ 70 %", "≥ 4.4", "≤ 2 %")
@@ -101,25 +99,13 @@ class _Session:
     ) -> Voice:
         began = time.perf_counter()
         encoded = self._encode(person, degradation)
-        parameters = self._equalize(encoded.parameters, encoded, language)
+        parameters = finish_clone(self.recorder, self.encoder, encoded, language)
         if degradation is None and language is Language.ENGLISH_US:
             self.clone_seconds.append(time.perf_counter() - began)
         return self.recorder.voices.build(parameters, language)
 
     def _encode(self, person: Speaker, degradation: Degradation | None = None) -> SpeakerEmbedding:
         return self.encoder.encode(reference_speakers.prepare(person.reference, degradation), decode.RATE)
-
-    def _equalize(self, parameters: VoiceParameters, person: SpeakerEmbedding, language: Language) -> VoiceParameters:
-        """With the spectral envelope of the speaker."""
-        flat = replace(parameters, equalizer_gains=equalizer.FLAT)
-        envelope = self.encoder.spectral_envelope(
-            self._synthesize(flat, PREVIEW_TEXTS[language], language), self.recorder.sample_rate
-        )
-        return replace(flat, equalizer_gains=equalizer.matching_gains(person.spectral_envelope, envelope))
-
-    def _synthesize(self, parameters: VoiceParameters, text: str, language: Language) -> Samples:
-        voice = self.recorder.voices.build(parameters, language)
-        return self.recorder.synthesize(SynthesisRequest(text, voice, language=language))
 
     def nearest(self, person: Speaker) -> Voice:
         """The built-in voice that the server names, by the same encoder."""

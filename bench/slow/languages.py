@@ -42,7 +42,7 @@ def main(
     with tempfile.TemporaryDirectory() as scratch, Worker.evaluator(eval_home) as evaluator:
         recorder, folder = Recorder(), keep or Path(scratch)
         folder.mkdir(parents=True, exist_ok=True)
-        for language in track(languages or list(Language), "evaluating"):
+        for language in track(languages or list(VOICES), "evaluating"):
             clips += [
                 _measure(recorder, evaluator, language, sentence, folder / f"{language}-{number:02}.wav")
                 for number, sentence in enumerate(sentences.read(language, limit), 1)

@@ -1,9 +1,10 @@
 """Creates the parts of the service from the settings and wires them together; nothing else does."""
 
+import asyncio
 import socket
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, nullcontext
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
@@ -47,6 +48,7 @@ from svc.auth.keys import KeyLimits, StaticKeys
 from svc.auth.tokens import Tokens
 from svc.auth.verifier import Verifier, warn_if_exposed
 from svc.cloning.cloner import VoiceCloner
+from svc.cloning.loudness_worker import LoudnessWorker
 from svc.cloning.mixer import VoiceMixer
 from svc.cloning.refinement import RefinementQueue, RefinementWorker
 from svc.cloning.speaker_encoder import BuiltInEmbeddings, OnnxSpeakerEncoder, SpeakerEncoder
@@ -58,6 +60,7 @@ from svc.engine import weights
 from svc.engine.fake import FakeEngine
 from svc.engine.protocol import Engine
 from svc.engine.turbo2 import Turbo2Engine
+from svc.errors import SvcError
 from svc.event_loop import EventLoopMonitor
 from svc.lifecycle import Lifecycle
 from svc.metrics import Metrics
@@ -79,6 +82,12 @@ from svc.web.docs_site import DocsSite, find_docs_folder
 
 if TYPE_CHECKING:  # SQLAlchemy takes half a second to load, and only a keys table needs it
     from svc.auth.table import KeysTable
+
+
+# One process cannot encode and send the audio of more.
+_MAX_REMOTE_WORKERS = 256
+_WORKERS_SECONDS = 2.0
+_REMOTE_ENGINE_SECONDS = 30.0
 
 
 def create_engine(settings: Settings) -> Engine:
@@ -165,7 +174,8 @@ def load_speaker_encoder() -> tuple[SpeakerEncoder, BuiltInEmbeddings]:
 
 
 def create_pipeline(settings: Settings) -> Pipeline:
-    return Pipeline(create_engine(settings), Phonemizer(), settings.watermark, settings.max_audio_seconds)
+    phonemizer = Phonemizer(settings.cache_dir)
+    return Pipeline(create_engine(settings), phonemizer, settings.watermark, settings.max_audio_seconds)
 
 
 def create_admission(
@@ -198,10 +208,12 @@ def create_app(
     encoder: LoadSpeakerEncoder | None = None,
     after_load: Callable[[], None] = lambda: None,
     wyoming_socket: socket.socket | None = None,
+    count_workers: Callable[[], Awaitable[int]] | None = None,
 ) -> FastAPI:
     """The web application; tests pass in another `pipeline`, `clock` or `encoder`.
 
     `after_load` is called in a thread once the engine is loaded. Wyoming is spoken on `wyoming_socket`, if given.
+    `count_workers` tells how many workers an engine has that is elsewhere; it is asked again and again.
     """
     metrics = Metrics()
     telemetry = create_telemetry(metrics.registry)
@@ -212,7 +224,13 @@ def create_app(
         pipeline.load()
         after_load()
 
-    scheduler = Scheduler(load, metrics, settings.workers)
+    max_workers = _MAX_REMOTE_WORKERS if count_workers else None
+    scheduler = Scheduler(load, metrics, settings.workers, max_workers)
+
+    async def follow_workers() -> None:
+        assert count_workers
+        scheduler.resize(await count_workers())
+
     table = create_keys_table(settings)
     housekeeping = Housekeeping(table, clock)
     verifier = Verifier(
@@ -242,6 +260,8 @@ def create_app(
     refinement_queue = create_refinement_queue(settings)
     cloner = create_cloner(settings, trial, voices, custom_voices, refinement_queue, metrics)
     refinement_worker = RefinementWorker(refinement_queue, trial, custom_voices)
+    loudness_worker = LoudnessWorker(trial, voices, custom_voices, settings.data_dir / "voices/.loudness")
+    pipeline.note_language = loudness_worker.note_language
     event_loop_monitor = EventLoopMonitor(metrics.event_loop_stall_seconds.observe)
     metrics.event_loop_stall_max_seconds.set_function(event_loop_monitor.longest)
     state = metrics_api.ServiceState(
@@ -283,14 +303,22 @@ def create_app(
         warn_if_exposed(settings.host, verifier.open)
         scheduler.start()
         trial.open()
+        if count_workers:
+            # The server listens after this: clients go to another one until this one can speak, unless none can.
+            with suppress(TimeoutError, SvcError):
+                await asyncio.wait_for(scheduler.wait_until_loaded(), _REMOTE_ENGINE_SECONDS)
         async with (
             supervisor.running("event_loop", event_loop_monitor.run),
+            supervisor.repeating("engine_workers", follow_workers, _WORKERS_SECONDS)
+            if count_workers
+            else nullcontext(),
             telemetry.running(supervisor) if telemetry else nullcontext(),
             shared_limits.running(supervisor),
             housekeeping.running(supervisor),
             custom_voices.running(supervisor),
             voice_settings.running(supervisor),
             refinement_worker.running(supervisor),
+            loudness_worker.running(supervisor),
             voice_sync.running(supervisor) if voice_sync else nullcontext(),
             pronunciations.running(supervisor),
             dictionary_sync.running(supervisor) if dictionary_sync else nullcontext(),

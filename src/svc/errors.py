@@ -196,7 +196,8 @@ class ClipTooShort(SvcError):
 
     def __init__(self, seconds: float, least: float, of_speech: bool = True) -> None:
         """`seconds` is how much speech there is or, if not `of_speech`, how long the whole recording is."""
-        found = f"contains {seconds:.1f} seconds of speech" if of_speech else f"is only {seconds:.1f} seconds long"
+        shown = math.floor(10 * seconds) / 10  # rounded up it might be as much as is needed
+        found = f"contains {shown:.1f} seconds of speech" if of_speech else f"is only {shown:.1f} seconds long"
         super().__init__(
             f"The recording {found}. Cloning needs at least {least:g} seconds of speech; 10 to 20 work best."
         )

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import signal
 import socket
+import sys
 from types import FrameType
 
 import uvicorn
@@ -19,9 +20,34 @@ log = logging.getLogger(__name__)
 
 _CLOSE_SECONDS = 1.0  # for the last bytes and the closes of connections, after the time of the shutdown is over
 _CANCEL_SECONDS = 5.0
+# A thread that computes gives the interpreter to another one after so many seconds. The event loop asks for it after
+# every system call; with Python's own 5 ms, a few busy threads would keep every request waiting.
+_SWITCH_SECONDS = 0.0005
 
 
-def create_server(app: FastAPI, settings: Settings) -> "Server":
+def open_socket(host: str, port: int, setting: str, *, share_port: bool = False) -> socket.socket:
+    """Listens; `setting` is what chooses another port. With `share_port`, other processes may use the same port, and
+    the kernel deals out the connections among those that listen: it is left to the server to begin with that."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        if share_port:
+            opened = socket.socket(family)
+            opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+            opened.bind((host, port))
+        else:
+            opened = socket.create_server((host, port), family=family, backlog=2048)
+    except OSError as error:
+        raise OSError(
+            f"Cannot listen on {host}:{port}: {error.strerror or error}. Choose another port with {setting}."
+        ) from error
+    # Connections inherit it. Without it, the second part of a response waits until the client has confirmed the first,
+    # which it does 40 ms later; asyncio sets it only for sockets that name their protocol, and these do not.
+    opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return opened
+
+
+def create_server(app: FastAPI, settings: Settings, *, share_port: bool = False) -> "Server":
+    """With `share_port`, other servers listen on the same port."""
     config = ServerConfig(
         app,
         settings,
@@ -36,21 +62,28 @@ def create_server(app: FastAPI, settings: Settings) -> "Server":
         ws_per_message_deflate=False,  # compressing Base64 audio costs time and saves little
     )
     logging.getLogger("uvicorn.error").addFilter(_keep_record)
-    return Server(config, app.state.lifecycle, app.state.connections, settings.shutdown_seconds)
+    return Server(config, app.state.lifecycle, app.state.connections, settings.shutdown_seconds, share_port)
 
 
 class Server(uvicorn.Server):
     """Prints its address once it listens, cuts off clients that waste a connection, and drains before it ends."""
 
     def __init__(
-        self, config: ServerConfig, lifecycle: Lifecycle, connections: Connections, shutdown_seconds: float
+        self,
+        config: ServerConfig,
+        lifecycle: Lifecycle,
+        connections: Connections,
+        shutdown_seconds: float,
+        share_port: bool,
     ) -> None:
         super().__init__(config)
         self._lifecycle = lifecycle
         self._connections = connections
         self._shutdown_seconds = shutdown_seconds
+        self._share_port = share_port
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        sys.setswitchinterval(_SWITCH_SECONDS)
         await super().startup(sockets)
         for each in sockets or []:
             host, port = each.getsockname()[:2]
@@ -73,12 +106,15 @@ class Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Finishes the requests and sockets that there are, for a bounded time; then cuts off what is left.
 
-        It listens meanwhile, so that clients and load balancers are told 503 instead of nothing.
+        It listens meanwhile, so that clients and load balancers are told 503 instead of nothing; unless others listen
+        on the same port, who can serve them.
         """
         log.info("shutting down: requests in flight have %g seconds", self._shutdown_seconds)
         self._lifecycle.drain()
         self._connections.drain()
         state = self.server_state
+        if self._share_port:
+            self._leave_port(sockets or [])
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self._shutdown_seconds
         while (state.tasks or len(self._connections)) and loop.time() < deadline:
@@ -98,6 +134,16 @@ class Server(uvicorn.Server):
             connection.transport.abort()
         await self._cancel_tasks()
         await self.lifespan.shutdown()
+
+    def _leave_port(self, sockets: list[socket.socket]) -> None:
+        """Clients that come or come back from now on reach another server. Requests in flight are finished."""
+        for server in self.servers:
+            server.close()
+        for each in sockets:
+            each.close()
+        for connection in tuple(self.server_state.connections):
+            if isinstance(connection, HttpProtocol):
+                connection.shutdown()  # at once if it is idle, otherwise after the response
 
     async def _cancel_tasks(self) -> None:
         tasks = set(self.server_state.tasks)

@@ -55,7 +55,7 @@ class Settings(BaseSettings):
     """Where weights are downloaded from if they are neither installed nor in SVC_MODEL_DIR."""
 
     cache_dir: Path = Field(default_factory=_cache_dir)
-    """The folder for downloaded weights and voice previews. It can be deleted at any time."""
+    """The folder for downloaded weights, voice previews and the Japanese dictionary. It can be deleted at any time."""
 
     data_dir: Path = Field(default_factory=_data_dir)
     """The folder for user data: custom voices, the settings of voices, and pronunciation dictionaries."""
@@ -72,6 +72,24 @@ class Settings(BaseSettings):
     threads: int = Field(default_factory=lambda data: max(1, count_cpus() // data.get("workers", 1)), ge=1)
     """The number of threads that the engine uses for one piece of speech; by default the cores are shared out between
     the workers."""
+
+    cluster_api_replicas: int = Field(1, ge=1)
+    """With `svc serve --cluster`: how many replicas of the API there are. Those on one machine share its port."""
+
+    cluster_min_replicas: int = Field(1, ge=1)
+    """With `svc serve --cluster`: the smallest number of replicas of the engine."""
+
+    cluster_max_replicas: int = Field(1, ge=1)
+    """With `svc serve --cluster`: the largest number of replicas of the engine. Between the two, it follows the number
+    of utterances that are being spoken or wait, and the audio that came too late."""
+
+    cluster_cpus: float = Field(default_factory=lambda data: data.get("workers", 1) * data.get("threads", 1), ge=0)
+    """With `svc serve --cluster`: the cores that Ray reserves for each replica of the engine; by default SVC_WORKERS
+    times SVC_THREADS."""
+
+    cluster_gpus: float = Field(default_factory=lambda data: 1 if data.get("device") == "cuda" else 0, ge=0)
+    """With `svc serve --cluster`: the GPUs that Ray reserves for each replica of the engine; by default one with
+    SVC_DEVICE=cuda. Half a GPU puts two replicas on one."""
 
     default_voice: str = FALLBACK_VOICE
     """The voice for unknown voice ids: an id, or a name such as `af_heart`."""

@@ -13,6 +13,8 @@ from typing import Any, Literal
 
 log = logging.getLogger(__name__)
 
+_CANCEL_SECONDS = 1.0  # until a task that was cancelled is cancelled again
+
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
 _WELL_SECONDS = 60.0  # a task that ran for so long has recovered
 
@@ -23,13 +25,14 @@ _QUERY = re.compile(r"\?[^\s\"')>]*")
 @asynccontextmanager
 async def run_in_background(*work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
     """Runs the coroutines until the block is left, then cancels them."""
-    tasks = [asyncio.create_task(each) for each in work]
+    tasks = {asyncio.create_task(each) for each in work}
     try:
         yield
     finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.wait(tasks)
+        while tasks:  # a cancellation can be lost: clients of databases take one that comes with a timeout for that
+            for task in tasks:
+                task.cancel()
+            _, tasks = await asyncio.wait(tasks, timeout=_CANCEL_SECONDS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ def test_there_is_one_model(client: TestClient) -> None:
     (model,) = client.get("/v1/models").json()
     assert model["model_id"] == "svc-turbo"
     assert model["can_do_text_to_speech"] is True
-    assert {each["language_id"] for each in model["languages"]} == {"en", "es", "fr", "hi", "it", "ja", "pt", "zh"}
+    assert {each["language_id"] for each in model["languages"]} >= {"en", "es", "fr", "hi", "it", "ja", "pt", "zh"}
 
 
 def test_aliases_are_opt_in(phonemizer: Phonemizer) -> None:

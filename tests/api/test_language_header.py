@@ -1,19 +1,32 @@
 """`x-svc-language`: a language that was named is never ignored in silence."""
 
+import json
+from importlib.resources import files
+
 import pytest
 from fastapi.testclient import TestClient
 
 from svc.api.language_header import HEADER
+from svc.text.grades import Grade, find_grade
+from svc.text.language import Language
+from svc.text.language_table import load_table
 from tests.api.realtime.conftest import Running, service  # noqa: F401
 
+# What the header adds for a language that is not good: the data decides.
+GRADES = {
+    language.value: "" if find_grade(language) is Grade.GOOD else f"; grade={find_grade(language)}"
+    for language in Language
+}
 CASES = [
     ("es", "es"),
     ("en", "en"),
     ("pt-BR", "pt"),
-    ("Deutsch", "auto; requested=Deutsch; reason=unknown"),
-    ("de", "auto; requested=de; reason=not_spoken"),
-    ("de-AT", "auto; requested=de-AT; reason=not_spoken"),
-    ("pol", "auto; requested=pol; reason=not_spoken"),
+    ("Klingon", "auto; requested=Klingon; reason=unknown"),
+    ("th", "auto; requested=th; reason=not_spoken"),
+    ("sr-Latn", "auto; requested=sr-Latn; reason=not_spoken"),
+    ("ar", "ar" + GRADES["ar"]),
+    ("de-AT", "de" + GRADES["de"]),
+    ("Deutsch", "de" + GRADES["de"]),
     ("xx", "auto; requested=xx; reason=unknown"),
     ("x; y=\r\nz: 1", "auto; reason=unknown"),
     ("日本", "auto; reason=unknown"),
@@ -31,6 +44,42 @@ def test_speech(client: TestClient, code: str, header: str) -> None:
 def test_none_was_named(client: TestClient) -> None:
     for body in ({}, {"language_code": None}, {"language_code": ""}):
         assert HEADER not in client.post("/v1/text-to-speech/af_heart", json={"text": "Hello.", **body}).headers
+
+
+@pytest.mark.parametrize(
+    ("text", "header"),
+    [
+        ("Das Abendessen ist fast fertig. It is late.", "de; reason=detected" + GRADES["de"]),
+        ("நேற்று மாலை முழுவதும் மழை பெய்தது.", "ta; reason=detected" + GRADES["ta"]),
+        ("Ieri è piovuto tutto il pomeriggio.", "it; reason=detected"),
+    ],
+)
+def test_a_detected_language_is_told(client: TestClient, text: str, header: str) -> None:
+    for path in ("", "/stream"):
+        assert client.post(f"/v1/text-to-speech/af_heart{path}", json={"text": text}).headers[HEADER] == header
+
+
+def test_grades_are_written_by_the_benchmark() -> None:
+    """A language without measurements is not offered."""
+    measured = json.loads(files("svc").joinpath("data/grades.json").read_text())["languages"]
+    for language in Language:
+        if language.row and language not in measured:
+            assert find_grade(language) is Grade.NOT_MEASURED
+    for row in measured.values():
+        assert row["sentences"] >= 8
+        assert {"mos", "voices", "measured"} <= set(row)
+        assert {"base", "small"} & set(row)
+        assert row["grade"] != Grade.GOOD or {"base", "small"} <= set(row)
+
+
+def test_models_and_voices_list_what_is_offered(client: TestClient) -> None:
+    offered = {each.code: find_grade(each) for each in Language if find_grade(each).offered}
+    listed = client.get("/v1/models").json()[0]["languages"]
+    assert {each["language_id"]: each["grade"] for each in listed} == offered
+    voice = client.get("/v1/voices/af_heart").json()
+    first, *others = voice["verified_languages"]
+    assert (first["language"], first["grade"]) == ("en", "good")
+    assert {each["language"] for each in others} == {code for code in offered if code in load_table()}
 
 
 @pytest.mark.slow

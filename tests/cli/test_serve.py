@@ -3,10 +3,13 @@
 import asyncio
 import socket
 
-from svc.cli.serve import _open_socket
+import pytest
+
+from svc.server import open_socket
 
 
-def test_the_parts_of_a_response_do_not_wait_for_each_other() -> None:
+@pytest.mark.parametrize("share_port", [False, True])
+def test_the_parts_of_a_response_do_not_wait_for_each_other(share_port: bool) -> None:
     """Accepted connections send small packets at once."""
 
     async def main() -> int:
@@ -17,7 +20,7 @@ def test_the_parts_of_a_response_do_not_wait_for_each_other() -> None:
             delayed.set_result(accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
             writer.close()
 
-        with _open_socket("127.0.0.1", 0, "--port") as listening:
+        with open_socket("127.0.0.1", 0, "--port", share_port=share_port) as listening:
             async with await asyncio.start_server(answer, sock=listening):
                 _, writer = await asyncio.open_connection(*listening.getsockname())
                 async with asyncio.timeout(60):

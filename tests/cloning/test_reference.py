@@ -90,6 +90,14 @@ def test_loud_speech_is_not_taken_for_clipping(say: Callable[..., Samples], voic
     assert examine([Clip(loud / np.abs(loud).max())]).measured.clipping == 0
 
 
+def test_a_telephone_band_is_a_warning(spoken: Samples) -> None:
+    narrow = soxr.resample(soxr.resample(spoken, RATE, 8_000), 8_000, RATE)
+    narrow = narrow + noise(len(spoken) / RATE, 1e-5)[: len(narrow)]  # what a codec leaves
+    assert any("telephone" in warning for warning in examine([Clip(narrow)]).warnings)
+    wide = soxr.resample(soxr.resample(spoken, RATE, 16_000), 16_000, RATE)
+    assert not any("telephone" in warning for warning in examine([Clip(wide)]).warnings)
+
+
 def test_short_and_long_and_cut_off_are_warnings(spoken: Samples) -> None:
     assert any("of speech" in warning for warning in examine([Clip(spoken[: RATE * 6])]).warnings)
     assert any("long" in warning for warning in examine([Clip(spoken, too_long=True)]).warnings)
@@ -99,6 +107,12 @@ def test_short_and_long_and_cut_off_are_warnings(spoken: Samples) -> None:
 def test_too_little_speech_is_refused(spoken: Samples) -> None:
     with pytest.raises(ClipTooShort, match=f"{MIN_SPEECH_SECONDS:g}"):
         examine([join(spoken[: RATE * 2], silence(20))])
+
+
+def test_a_refusal_never_says_that_there_is_as_much_as_is_needed() -> None:
+    for seconds in (2.95, 2.96, 2.99, 2.999):
+        assert "contains 2.9 seconds" in str(ClipTooShort(seconds, MIN_SPEECH_SECONDS))
+        assert "only 2.9 seconds long" in str(ClipTooShort(seconds, MIN_SPEECH_SECONDS, of_speech=False))
 
 
 @pytest.mark.parametrize("seconds", [0.0, 0.01, 0.1, 0.5, 1.0, 2.9])

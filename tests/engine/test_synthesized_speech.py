@@ -51,6 +51,8 @@ def test_english_is_intelligible(say: Say, transcribe: Hear, voice: str, text: s
         ("ff_siwis", "fr", "Le petit chat dort dans la cuisine.", {"petit", "chat", "dort", "cuisine"}),
         ("if_sara", "it", "Il gatto nero dorme in cucina.", {"gatto", "nero", "dorme", "cucina"}),
         ("pf_dora", "pt", "O gato preto dorme na cozinha.", {"gato", "preto", "dorme", "cozinha"}),
+        # Voices of another language, recognised without being named.
+        ("af_heart", "de", "Die schwarze Katze schläft in der Küche.", {"schwarze", "katze", "schläft", "küche"}),
     ],
 )
 def test_other_languages_are_intelligible(

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from svc.audio import formats
@@ -53,6 +53,7 @@ _FRAGMENTS = st.sampled_from([
 
 
 @given(st.lists(_FRAGMENTS, max_size=40).map("".join), st.lists(st.integers(1, 30), max_size=30))
+@example("Hello<break time='1s'/><p><break time='1s'/>Hello", [24])
 @settings(max_examples=150, deadline=None)
 def test_audio_does_not_depend_on_where_the_text_is_cut(text: str, sizes: list[int]) -> None:
     pieces, position = [], 0

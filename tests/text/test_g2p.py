@@ -1,6 +1,10 @@
 """Phonemes of each language: tables of words in context, token positions, and text that must not break it."""
 
+import os
 import random
+import re
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -10,12 +14,10 @@ from hypothesis import strategies as st
 
 from svc.text.g2p import Phonemizer, from_ipa
 from svc.text.g2p.espeak import align
+from svc.text.g2p.japanese import kana_to_phonemes
 from svc.text.g2p.tokenizer import PhonemeToken
 from svc.text.g2p.vocabulary import VOCABULARY
 from svc.text.language import Language
-
-# For a character that it does not know, OpenJTalk calls Sudachi through a deprecated function.
-pytestmark = pytest.mark.filterwarnings("ignore:Dictionary.create:DeprecationWarning")
 
 # Differences that are inaudible, or only a matter of notation.
 FOLDED = str.maketrans({"ˌ": None, "ᵊ": "ə", "T": "t", "ɾ": "t", "ᵻ": "ɪ", " ": None})
@@ -70,6 +72,8 @@ def test_held_out_english_words(phonemizer: Phonemizer) -> None:
         ("en-us", "I want to eat to live.", "ˌI wˈɑnt tʊ ˈit tə lˈɪv."),
         ("en-us", "Wait - what?", "wˈAt — wˌʌt?"),
         ("en-us", "A well-known U.S. author...", "ɐ wˌɛlnˈOn jˌuˈɛs ˈɔθəɹ…"),
+        ("en-us", "Gate A four, seat twelve A.", "ɡˈAt ˈA fˈɔɹ, sˈit twˈɛlv ˈA."),
+        ("en-us", "Sooo gooood, yesss!", "sˌO ɡˈʊd, jˈɛs!"),
         ("es", "¿Dónde está la biblioteca?", "dˈonde estˈa la βˌiβliotˈeka?"),
         ("fr", "Il y a les amis de l'école !", "il i a lez amˈi də lekˈɔl!"),
         ("it", "L'amico di un'altra città è qui.", "lamˈiko dɪ ʊnˈaltra ʧitːˈa e kwˈi."),
@@ -126,6 +130,73 @@ def test_regular_endings_follow_the_accent(phonemizer: Phonemizer) -> None:
     assert join(phonemizer(words, Language.ENGLISH_GB)) == (
         "ʤˌiːpˌiːjˈuːz wˈɛbhˌʊks mˈɛntɔːɹɪŋ sˈiːɪŋ vˈQtɪd ɡˈɪthˌʌbz"
     )
+
+
+# How a nasal sounds depends on the word's end.
+NASALS = str.maketrans("mŋɲɴ", "nnnn")
+
+
+# Kana with the vowels a, i, u, e and o, and the kana that make them long.
+LONG_VOWELS = (
+    ("アカサタナハマヤラワガザダバパャ", "ア"),
+    ("イキシチニヒミリギジビピ", "イ"),
+    ("ウクスツヌフムユルグズブプュ", "ウ"),
+    ("エケセテネヘメレゲゼデベペ", "イ"),
+    ("オコソトノホモヨロゴゾドボポョ", "ウオ"),
+)
+
+
+def lengthen(kana: str) -> str:
+    """The kana as they are pronounced: ウ after o and イ after e are long vowels."""
+    for before, vowels in LONG_VOWELS:
+        kana = re.sub(f"(?<=[{before}])[{vowels}]", "ー", kana)
+    return kana
+
+
+def test_japanese_words_in_context(phonemizer: Phonemizer) -> None:
+    """Homographs, counters, names and irregular words: as many are right as with OpenJTalk's larger dictionaries."""
+    rows = Path(__file__).with_name("japanese_readings.tsv").read_text(encoding="utf-8").splitlines()[1:]
+    wrong = []
+    for row in rows:
+        written, readings = row.split("\t")
+        found = "".join(token.phonemes for token in phonemizer(written, Language.JAPANESE)).translate(NASALS)
+        expected = [kana_to_phonemes(lengthen(reading)).translate(NASALS) for reading in readings.split(" | ")]
+        if not any(reading in found for reading in expected):
+            wrong.append(f"{written} {found}, not {expected[0]}")
+    print(f"{len(rows) - len(wrong)} of {len(rows)} right", *wrong, sep="\n")
+    assert len(rows) >= 120
+    assert len(wrong) <= 8
+
+
+UNPACK = """
+import sys
+from pathlib import Path
+from svc.text.g2p import Phonemizer
+from svc.text.language import Language
+Phonemizer(Path(sys.argv[1]))("はい", Language.JAPANESE)
+"""
+
+
+def test_the_japanese_dictionary_is_unpacked_into_the_cache_alone(tmp_path: Path) -> None:
+    """In a process of its own, since it is unpacked once for all."""
+    cache, home = tmp_path / "cache", tmp_path / "home"
+    home.mkdir()
+    environment = {name: value for name, value in os.environ.items() if name != "XDG_CACHE_HOME"}
+    subprocess.run([sys.executable, "-c", UNPACK, cache], env=environment | {"HOME": str(home)}, check=True)
+    assert any(path.stat().st_size > 50_000_000 for path in cache.rglob("*"))
+    assert not any(home.iterdir())
+
+
+def test_french_nouns_are_not_joined_with_the_next_word(phonemizer: Phonemizer) -> None:
+    assert join(phonemizer("les enfants ont une maison", Language.FRENCH)).startswith("lez ɑ̃fˈɑ̃ ")
+    assert join(phonemizer("c'est un chien", Language.FRENCH)).startswith("sɛt ")
+
+
+def test_regions_have_phonemes_of_their_own(phonemizer: Phonemizer) -> None:
+    assert "θ" in join(phonemizer("la cerveza", Language.SPANISH))
+    assert "θ" not in join(phonemizer("la cerveza", Language.SPANISH_LATIN_AMERICA))
+    assert "ʃ" in join(phonemizer("os carros", Language.PORTUGUESE_PT))
+    assert "ʃ" not in join(phonemizer("os carros", Language.PORTUGUESE_BR))
 
 
 def test_punctuation_is_kept(phonemizer: Phonemizer) -> None:

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from svc.text.elements import LONGEST_BREAK_SECONDS
-from svc.text.markup import find_holdback, parse
+from svc.text.markup import MarkupParser, find_holdback, parse
 from svc.text.parsed_text import Break, Pronunciation
 from svc.text.tags import LONGEST_TAG
 
@@ -77,7 +77,7 @@ def test_tags_are_dropped_and_text_is_kept(text: str, plain: str) -> None:
 )
 def test_breaks(tag: str, seconds: float) -> None:
     parsed = parse(f"before {tag}after")
-    assert [each.seconds for each in parsed.breaks] == [pytest.approx(seconds)]
+    assert sum(each.seconds for each in parsed.breaks) == pytest.approx(seconds)
     assert parsed.text[: parsed.breaks[0].position].strip() == "before"
     assert parsed.text[parsed.breaks[0].position :].strip() == "after"
 
@@ -99,12 +99,49 @@ def test_breaks_with_words_between_are_not_merged() -> None:
         ('alphabet="cmu-arpabet" ph="T AH0 M EY1 T OW0"', "təmˈeɪtoʊ"),
         ('alphabet="x-arpabet" ph="hh ah0 l ow1"', "həlˈoʊ"),
         ('alphabet="ipa" ph="&#x259;"', "ə"),
+        ("alphabet='x-sampa' ph='t@\"meItoU'", "təˈmeɪtoʊ"),
+        ('alphabet="x-sampa" ph="r\\Ed"', "ɹɛd"),
     ],
 )
 def test_phoneme_tags(attributes: str, ipa: str) -> None:
     parsed = parse(f"a <phoneme {attributes}><b>tomato</b></phoneme> b")
     assert parsed.text == "a tomato b"
     assert parsed.replacements == [Pronunciation(2, 8, ipa)]
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("<script>alert(1 < 2)</script>Welcome", "Welcome"),
+        ("<style type='text/css'>p { color: red }</style>Text", "Text"),
+        ("the <script> tag comes first", "the  tag comes first"),
+        ("#include <stdio.h>", "#include <stdio.h>"),
+        ("E=mc<sup>2</sup>", "E=mc²"),
+        ("10<sup>-9</sup> m", "10⁻⁹ m"),
+        ("1<sup>st</sup> and word<sup>3</sup>", "1st and word3"),
+    ],
+)
+def test_html_that_is_left_over(text: str, plain: str) -> None:
+    assert parse(text).text == plain
+
+
+def test_an_exponent_stands_for_its_own_characters() -> None:
+    parsed = parse("x<sup>12</sup>!")
+    assert (parsed.text, parsed.origins) == ("x¹²!", [0, 6, 7, 14, 15])
+
+
+@pytest.mark.parametrize("text", ["A <script>" + "x" * 500 + "</script> b", "A<sup>2</sup> and <style>x</style>b"])
+def test_elements_in_a_stream_do_not_depend_on_its_pieces(text: str) -> None:
+    def stream(size: int) -> str:
+        parser, plain, pending = MarkupParser(), "", ""
+        for start in range(0, len(text), size):
+            pending += text[start : start + size]
+            certain = find_holdback(pending)
+            plain += parser.feed(pending[:certain], whole=False).text
+            pending = pending[certain:]
+        return plain + parser.feed(pending, whole=False).text
+
+    assert len({stream(size) for size in (1, 7, 100, 1000)}) == 1
 
 
 @pytest.mark.parametrize(

@@ -13,10 +13,10 @@ from svc.voices.catalogue import VoiceCatalogue
 from tests.voices.examples import make_voice
 
 
-def test_there_are_54_voices_in_all_languages(voices: VoiceCatalogue) -> None:
+def test_there_are_54_voices_in_nine_languages(voices: VoiceCatalogue) -> None:
     built_in = list(voices)
     assert len(built_in) == 54
-    assert {voice.language for voice in built_in} == set(Language)
+    assert {voice.language for voice in built_in} == {each.base for each in Language if not each.row}
     assert len({voice.name for voice in built_in}) == 54
     assert len({voice.voice_id for voice in built_in}) == 54
     assert all(re.fullmatch("[A-Za-z0-9]{20}", voice.voice_id) for voice in built_in)

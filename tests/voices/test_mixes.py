@@ -140,7 +140,7 @@ def test_a_kept_mix_sounds_as_the_mix_also_after_a_restart_and_without_its_parts
     restarted = create_voices(Settings(data_dir=tmp_path))
     for expected, stored in ((mix, kept), (nested, again)):
         found = restarted.find(stored.voice_id)
-        for language in Language:
+        for language in {each.base for each in Language}:
             assert found.style_in(language) == pytest.approx(expected.style_in(language), abs=2e-3)
             assert found.layer_offsets_in(language) == pytest.approx(expected.layer_offsets_in(language), abs=5e-3)
             assert found.pitch_scale_in(language) == pytest.approx(expected.pitch_scale_in(language))

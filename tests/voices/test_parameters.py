@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,14 +11,23 @@ import pytest
 
 from svc.audio.equalizer import BANDS
 from svc.engine.fake import FakeEngine
-from svc.engine.protocol import NO_VOCODER_EMBEDDING, Chunk, Utterance
+from svc.engine.protocol import NO_LAYER_OFFSETS, NO_VOCODER_EMBEDDING, Chunk, Utterance
 from svc.synthesis.pipeline import Pipeline
 from svc.synthesis.request import SynthesisRequest
 from svc.text.g2p import Phonemizer
 from svc.text.language import Language
 from svc.voices.built_in import load_built_in_voices
 from svc.voices.catalogue import VoiceCatalogue
-from svc.voices.parameters import LAYERS, STYLE, VERSION, VoiceParameters, load_accent
+from svc.voices.parameters import (
+    LAYERS,
+    STYLE,
+    VERSION,
+    Accent,
+    VoiceParameters,
+    _load_accents,
+    find_timbre,
+    load_accent,
+)
 from svc.voices.settings import VoiceSettings
 
 
@@ -48,6 +58,49 @@ def test_stored_parameters_are_read_again() -> None:
     assert read.pitch_scale == written.pitch_scale
 
 
+def test_pace_melody_and_loudness_are_stored_once_they_are_known() -> None:
+    stored = make_parameters().to_json()
+    assert not {"pace", "pitch_range", "loudness"} & stored.keys(), "so older releases read and write the same"
+    read = VoiceParameters.from_json(stored)
+    assert (read.pace, read.pitch_range, read.loudness) == (1.0, 1.0, {})
+    loudness = {Language.ENGLISH_US: -31.5, Language.FRENCH: -30.0}
+    measured = replace(make_parameters(), pace=0.93, pitch_range=1.2, loudness=loudness)
+    stored = json.loads(json.dumps(measured.to_json()))
+    stored["loudness"]["a language of a later release"] = -20.0
+    read = VoiceParameters.from_json(stored)
+    assert (read.pace, read.pitch_range, read.loudness) == (0.93, 1.2, loudness)
+
+
+def test_the_loudness_in_a_language_that_was_not_measured_is_that_of_the_others() -> None:
+    voice = make_parameters()
+    assert voice.loudness_in(Language.FRENCH) is None
+    voice = voice.with_loudness(Language.ENGLISH_GB, -30.0).with_loudness(Language.SPANISH, -28.0)
+    assert voice.loudness_in(Language.ENGLISH_US) == voice.loudness_in(Language.ENGLISH_GB) == -30.0
+    assert voice.loudness_in(Language.FRENCH) == -29.0
+    assert [voice.is_measured_in(each) for each in (Language.SPANISH, Language.ENGLISH_US, Language.FRENCH)] == [
+        True,
+        True,
+        False,
+    ]
+
+
+def test_what_a_later_release_adds_is_ignored() -> None:
+    stored = make_parameters().to_json() | {"mask": "AAAA", "later": {"any": ["thing"]}}
+    assert VoiceParameters.from_json(stored).to_json() == make_parameters().to_json()
+
+
+def test_the_mean_of_voices_has_their_mean_pace_and_loudness() -> None:
+    one, other = (
+        replace(make_parameters(), pace=pace, loudness={Language.ENGLISH_US: level})
+        for pace, level in ((0.9, -30.0), (1.0, -26.0))
+    )
+    mean = VoiceParameters.mean([(one, 1.0), (other.with_loudness(Language.FRENCH, -24.0), 3.0)])
+    assert mean.loudness == pytest.approx({Language.ENGLISH_US: -27.0, Language.FRENCH: -25.5})
+    assert mean.pace == pytest.approx(0.9**0.25)
+    assert not VoiceParameters.mean([(one, 1.0), (make_parameters(), 1.0)]).loudness, "one was not measured"
+    assert not VoiceParameters.mean([]).loudness
+
+
 def test_stored_parameters_are_small() -> None:
     assert len(json.dumps(make_parameters().to_json())) < 10_000
 
@@ -67,6 +120,13 @@ def test_stored_parameters_are_small() -> None:
         {"pitch_scale": None},
         {"pitch_scale": 0.0},
         {"pitch_scale": float("nan")},
+        {"pace": 3.0},
+        {"pace": "fast"},
+        {"pitch_range": 9.0},
+        {"loudness": 5.0},
+        {"loudness": {"fr": None}},
+        {"loudness": {"fr": 5.0}},
+        {"loudness": {"fr": float("nan")}},
     ],
     ids=str,
 )
@@ -117,12 +177,12 @@ def native_offset(language: Language) -> npt.NDArray[np.float32]:
     return offset
 
 
-FOREIGN = [language for language in Language if not language.english]
+FOREIGN = [language for language in Language if language is language.base and not language.english]
 
 
 @pytest.mark.parametrize("language", FOREIGN)
 def test_in_other_languages_melody_and_layers_become_native(language: Language) -> None:
-    voice, native, accent = make_parameters(), native_offset(language), load_accent(language)
+    voice, native, accent = make_parameters(), native_offset(language.articulation), load_accent(language)
     assert np.allclose(voice.melody_in(language) - voice.melody, native[STYLE:], atol=1e-4)
     changes = voice.layer_offsets_in(language) - voice.foreign_layer_offsets - accent.offset
     expected = remove_gender(native[:STYLE] - voice.timbre)
@@ -140,7 +200,33 @@ def test_the_first_layers_are_native_and_the_last_ones_the_persons_own(language:
     assert np.abs(timbre_gain).max() < 1
     assert np.abs(accent.offset).max() < 1
     learned = (Language.SPANISH, Language.FRENCH, Language.PORTUGUESE_BR)
-    assert accent.offset.any() == (language in learned)
+    assert accent.offset.any() == (language.articulation in learned)
+
+
+def test_an_accent_that_was_learned_for_a_language_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until then, the language has that of the one that it is articulated like."""
+    borrowed = load_accent(Language.GERMAN)
+    assert borrowed is load_accent(Language.GERMAN.articulation)
+    own = Accent(borrowed.offset + 1, borrowed.shares)
+    monkeypatch.setitem(_load_accents(), Language.GERMAN, own)
+    assert load_accent(Language.GERMAN) is own
+    voice = make_parameters()
+    assert np.allclose(
+        voice.layer_offsets_in(Language.GERMAN) - voice.layer_offsets_in(Language.GERMAN.articulation), 1, atol=1e-4
+    )
+
+
+def test_a_built_in_voice_articulates_other_languages_like_their_own_voices(voices: VoiceCatalogue) -> None:
+    heart, native = voices.find("af_heart"), native_offset(Language.GERMAN.articulation)
+    assert heart.table is not None
+    for language in (Language.ENGLISH_US, Language.ENGLISH_GB):
+        assert heart.layer_offsets_in(language) is NO_LAYER_OFFSETS
+    assert voices.find("pf_dora").layer_offsets_in(Language.PORTUGUESE_BR) is NO_LAYER_OFFSETS
+    timbre = find_timbre(heart.table)
+    articulated = timbre + heart.layer_offsets_in(Language.GERMAN) - load_accent(Language.GERMAN).offset
+    distances = np.linalg.norm(articulated - native[:STYLE], axis=1)
+    assert distances[:5].max() < 0.5 * np.linalg.norm(timbre - native[:STYLE])
+    assert distances[-2:].min() > distances[:5].max()
 
 
 def remove_gender(timbre: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:

@@ -31,7 +31,7 @@ from teacher.corpus import create_phonemizer, read_vocabulary
 from teacher.kokoro import STYLE, Kokoro
 
 LISTS = Path(__file__).parent.parent / "head"
-SHORT = Path(__file__).parent / "short.txt"
+SHORT = Path(__file__).parents[2] / "bench/sentences/short.txt"
 SHORT_VOICES = 3
 """Of the English list's ten, in which each short text is spoken; others for the next text."""
 KINDS = ("english", "languages", "clones", "short")

@@ -97,5 +97,5 @@ def _headers(request: Dialogue, body: DialogueBody) -> dict[str, str]:
         "x-svc-model": body.model_id if body.model_id else MODEL_ID,
         "character-cost": str(len(request.text)),
         "history-item-id": new_history_item_id(),
-        **describe_language(body.named_language, request.turns[0].language),
+        **describe_language(body.named_language, request.turns[0]),
     }

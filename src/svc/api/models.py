@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from fastapi import APIRouter
 from pydantic import BaseModel
 
-from svc.text.language import Language
+from svc.text.grades import Grade, find_grade, list_offered_languages
 
 MODEL_ID = "svc-turbo"
 
@@ -13,6 +13,8 @@ MODEL_ID = "svc-turbo"
 class ModelLanguage(BaseModel):
     language_id: str
     name: str
+    grade: Grade = Grade.GOOD
+    """`good` or `fair`, by measurement; languages that are neither are not listed."""
 
 
 class ModelRates(BaseModel):
@@ -22,7 +24,7 @@ class ModelRates(BaseModel):
 class ModelShape(BaseModel):
     model_id: str
     name: str
-    description: str = "Natural speech in nine languages, on your own machine."
+    description: str = "Natural speech in many languages, on your own machine."
     can_do_text_to_speech: bool = True
     can_do_voice_conversion: bool = False
     can_be_finetuned: bool = False
@@ -42,7 +44,12 @@ class ModelShape(BaseModel):
 def router(aliases: Iterable[str], max_characters: int) -> APIRouter:
     router = APIRouter(prefix="/v1/models", tags=["models"])
     # English is one language with two accents; clients list languages by their bare code.
-    languages = {each.value.split("-")[0]: each.name.split("_")[0].capitalize() for each in Language}
+    languages = {
+        each.code: ModelLanguage(
+            language_id=each.code, name=each.name.split("_")[0].capitalize(), grade=find_grade(each)
+        )
+        for each in list_offered_languages()
+    }
     models = [
         ModelShape(
             model_id=model_id,
@@ -50,7 +57,7 @@ def router(aliases: Iterable[str], max_characters: int) -> APIRouter:
             max_characters_request_free_user=max_characters,
             max_characters_request_subscribed_user=max_characters,
             maximum_text_length_per_request=max_characters,
-            languages=[ModelLanguage(language_id=code, name=name) for code, name in languages.items()],
+            languages=list(languages.values()),
         )
         for model_id in (MODEL_ID, *aliases)
     ]

@@ -22,7 +22,7 @@ from svc.audio import formats
 from svc.audio.decode import RATE
 from svc.cloning import reference, speech_detection
 from svc.dictionaries.catalogue import MAX_LOCATORS
-from svc.text.language import Language
+from svc.text.grades import find_grade, list_offered_languages
 from svc.voices import settings as voice_settings
 from svc.web.docs_site import INDEX, ROOT, DocsSite, GuidePage
 
@@ -118,7 +118,7 @@ def playground_config() -> dict[str, Any]:
             if each.bit_rate is None or each.name.endswith(f"_{each.bit_rate // 1000}")
         ],
         "default_format": formats.DEFAULT,
-        "languages": list(Language),
+        "languages": [{"code": each, "grade": find_grade(each)} for each in list_offered_languages()],
         "max_name_length": MAX_NAME_LENGTH,
         "max_dictionary_locators": MAX_LOCATORS,
         "speed_range": [voice_settings.SLOWEST, voice_settings.FASTEST],

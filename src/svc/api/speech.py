@@ -87,7 +87,7 @@ def router(
 
 def _headers(request: SynthesisRequest, body: SpeechBody) -> dict[str, str]:
     applied = {"x-svc-dictionaries": describe_applied(request.rules)} if body.pronunciation_dictionary_locators else {}
-    return make_headers(request, body.model_id) | describe_language(body.named_language, request.language) | applied
+    return make_headers(request, body.model_id) | describe_language(body.named_language, request) | applied
 
 
 def make_headers(request: SynthesisRequest, model_id: str | None) -> dict[str, str]:

@@ -1,5 +1,6 @@
 """Responses with speech: audio, JSON with audio in Base64, and lines of JSON. None of them is made in one long step."""
 
+import asyncio
 import base64
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Mapping, Sequence
@@ -75,9 +76,13 @@ class TimestampedClip(StreamingResponse):
 
 
 async def _iterate(pieces: Iterable[bytes]) -> AsyncIterator[bytes]:
-    """On the event loop: each piece is short work, and a thread for each would cost more."""
+    """On the event loop: each piece is short work, and a thread for each would cost more.
+
+    Others have their turn after each piece, also where the client takes all of them without a pause.
+    """
     for piece in pieces:
         yield piece
+        await asyncio.sleep(0)
 
 
 def _write_clip(clip: Clip, voice_ids: Sequence[str] | None) -> Iterator[bytes]:

@@ -70,7 +70,7 @@ class Upload:
         language = Language.parse(code)
         if language is None:
             raise invalid_field("language", f"unknown language; valid values: {', '.join(Language)}")
-        return language
+        return language.base
 
     def flag(self, name: str) -> bool | None:
         """Whether a flag is set; None when it is absent."""

@@ -9,6 +9,7 @@ from svc.api.models import MODEL_ID
 from svc.api.previews import preview_url
 from svc.auth.keys import Principal
 from svc.cloning.refinement import RefinementQueue
+from svc.text.grades import Grade, find_grade, list_offered_languages
 from svc.voices.catalogue import Voice
 from svc.voices.custom_voice import CustomVoice, ReferenceMeasurements
 
@@ -29,6 +30,8 @@ class VerifiedLanguage(BaseModel):
     accent: str
     locale: str
     preview_url: str | None
+    grade: Grade = Grade.GOOD
+    """How well the language is spoken, by measurement."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +105,22 @@ class Done(BaseModel):
     status: Literal["ok"] = "ok"
 
 
+def _list_other_languages(voice: Voice) -> list[VerifiedLanguage]:
+    """The languages that no built-in voice has as its own: all voices speak them alike, and were measured in them."""
+    return [
+        VerifiedLanguage(
+            language=each.code,
+            model_id=MODEL_ID,
+            accent="",
+            locale=each.locale,
+            preview_url=None,
+            grade=find_grade(each),
+        )
+        for each in list_offered_languages()
+        if each.row and each is not voice.language
+    ]
+
+
 def describe_voice(
     voice: Voice,
     caller: Principal,
@@ -109,7 +128,7 @@ def describe_voice(
     settings: VoiceSettingsShape | None,
     refinement_queue: RefinementQueue,
 ) -> VoiceShape:
-    language = voice.language.value.split("-")[0]
+    language = voice.language.code
     url = preview_url(voice, base_url)
     common = {
         "voice_id": voice.voice_id,
@@ -123,7 +142,9 @@ def describe_voice(
                 accent=voice.accent,
                 locale=voice.language.locale,
                 preview_url=url,
-            )
+                grade=find_grade(voice.language),
+            ),
+            *_list_other_languages(voice),
         ],
     }
     if voice.custom:

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import socket
 from contextlib import ExitStack
 from typing import Annotated
 
@@ -10,7 +9,7 @@ import typer
 
 from svc import logs, memory, platforms
 from svc.app import create_app
-from svc.server import create_server
+from svc.server import create_server, open_socket
 from svc.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -21,6 +20,10 @@ def serve(
     port: Annotated[
         int | None, typer.Option(help="The port to listen on; 0 picks a free port (SVC_PORT).", min=0, max=65535)
     ] = None,
+    cluster: Annotated[
+        bool,
+        typer.Option("--cluster", help="Run on the Ray cluster of RAY_ADDRESS, or on one that is started here."),
+    ] = False,
 ) -> None:
     """Run the service."""
     given = {"host": host, "port": port}
@@ -28,25 +31,26 @@ def serve(
     logs.configure(settings.log_format)
     if missing := platforms.list_missing():
         log.warning("this system lacks %s", ", ".join(missing))
+    if cluster:
+        _serve_on_cluster(settings)
+        return
     with ExitStack() as sockets:
-        listening = sockets.enter_context(_open_socket(settings.host, settings.port, "--port"))
+        listening = sockets.enter_context(open_socket(settings.host, settings.port, "--port"))
         wyoming = None
         if settings.wyoming_port is not None:
-            wyoming = sockets.enter_context(_open_socket(settings.host, settings.wyoming_port, "SVC_WYOMING_PORT"))
+            wyoming = sockets.enter_context(open_socket(settings.host, settings.wyoming_port, "SVC_WYOMING_PORT"))
         app = create_app(settings, after_load=memory.freeze, wyoming_socket=wyoming)
         app.openapi()  # is kept: made for the first who asks, it would hold up all others
         asyncio.run(create_server(app, settings).serve([listening]))
 
 
-def _open_socket(host: str, port: int, setting: str) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+def _serve_on_cluster(settings: Settings) -> None:
+    if settings.port == 0:
+        raise OSError("A cluster needs a port that is the same on all machines. Choose one with --port.")
     try:
-        listening = socket.create_server((host, port), family=family, backlog=2048)
-    except OSError as error:
-        raise OSError(
-            f"Cannot listen on {host}:{port}: {error.strerror or error}. Choose another port with {setting}."
-        ) from error
-    # Connections inherit it. Without it, the second part of a response waits until the client has confirmed the first,
-    # which it does 40 ms later; asyncio sets it only for sockets that name their protocol, and these do not.
-    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return listening
+        from svc.cluster.cluster import run
+    except ModuleNotFoundError as error:
+        if error.name and error.name.startswith("svc"):
+            raise
+        raise OSError("--cluster needs Ray Serve, which is not installed: pip install 'svc[cluster]'") from error
+    run(settings)

@@ -267,7 +267,7 @@ def _parse_language(code: str) -> Language:
     language = Language.parse(code)
     if language is None:
         raise typer.BadParameter(f"Unknown language {code}. Valid values: {', '.join(Language)}.")
-    return language
+    return language.base
 
 
 def _parse_label(text: str) -> tuple[str, str]:

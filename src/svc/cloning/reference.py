@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from svc.audio.decode import MAX_SECONDS, RATE, Clip
+from svc.cloning.pace import count_syllables, find_pace
 from svc.cloning.speech_detection import FRAMES_PER_SECOND, FrameFeatures, Mask, analyze_frames
 from svc.engine.protocol import Samples
 from svc.errors import ClipSilent, ClipTooShort, NoSpeech
@@ -22,6 +23,7 @@ AMPLITUDE_BINS = 50  # of the histogram that shows where a recording was clipped
 FULL_BIN = 0.0005  # the least share of all samples in the bin at the clipping level
 BIN_RATIO = 1.6  # to the bin three below: speech has at most 0.9, and clipped speech 2 or more
 _CLIPPED_SHARE = 0.001  # of samples, in one second: too much
+_NARROW_BAND_DB = -40.0  # of 4.3 to 7 kHz against 0.5 to 3.3 kHz: speech has at least -29, also as MP3 of 32 kbit/s
 _TARGET_DBFS = -23.0  # the level of every reference
 _SAMPLES_PER_FRAME = RATE // FRAMES_PER_SECOND
 _PAUSE_FRAMES = 15  # kept on either side of speech
@@ -35,6 +37,8 @@ class Reference:
     """Mono at `RATE`, at -23 dBFS, without long pauses."""
     measured: ReferenceMeasurements
     warnings: tuple[str, ...]
+    pace: float
+    """The factor by which the person speaks faster than others."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -74,7 +78,13 @@ def examine(clips: Sequence[Clip]) -> Reference:
         snr_db=round(level - noise, 1),
         clipping=round(_measure_clipping(best), 5),
     )
-    return Reference(_normalize(best, level), measured, _list_warnings(clips, measured))
+    syllables = sum(count_syllables(each.features, each.mask) for each in analyzed)
+    return Reference(
+        _normalize(best, level),
+        measured,
+        _list_warnings(clips, best, measured),
+        find_pace(syllables, speech_seconds),
+    )
 
 
 def _analyze(clip: Clip) -> _AnalyzedClip:
@@ -142,13 +152,23 @@ def _clipping_level(samples: Samples) -> float:
     return np.inf
 
 
+def _is_narrow_band(samples: Samples) -> bool:
+    """Whether everything above 4 kHz is missing, as on the telephone."""
+    size = 1024
+    frames = np.lib.stride_tricks.sliding_window_view(samples, size)[:: size // 2] * np.hanning(size)
+    power = np.square(np.abs(np.fft.rfft(frames))).sum(axis=0)
+    hertz = np.fft.rfftfreq(size, 1 / RATE)
+    low, high = (power[(hertz > bottom) & (hertz < top)].sum() for bottom, top in ((500, 3_300), (4_300, 7_000)))
+    return bool(high < low * 10 ** (_NARROW_BAND_DB / 10))
+
+
 def _normalize(samples: Samples, level: float) -> Samples:
     gain = min(10 ** ((_TARGET_DBFS - level) / 20), 0.99 / float(np.abs(samples).max()))
     normal: Samples = (samples * np.float32(gain)).astype(np.float32)
     return normal
 
 
-def _list_warnings(clips: Sequence[Clip], measured: ReferenceMeasurements) -> tuple[str, ...]:
+def _list_warnings(clips: Sequence[Clip], speech: Samples, measured: ReferenceMeasurements) -> tuple[str, ...]:
     seconds = measured.speech_seconds
     found = {
         f"There are only {seconds:.1f} s of speech; with 10 to 20 s the voice will be more similar.": (
@@ -159,6 +179,9 @@ def _list_warnings(clips: Sequence[Clip], measured: ReferenceMeasurements) -> tu
         "The recording is distorted: it was too loud for the microphone.": measured.clipping > 0,
         f"The recording is quiet ({measured.level_dbfs:.0f} dBFS). Speak nearer to the microphone.": (
             measured.level_dbfs < QUIET_DBFS
+        ),
+        "The recording has the band of a telephone: nothing above 4 kHz. One of a microphone will be more similar.": (
+            _is_narrow_band(speech)
         ),
         "The file is cut off or damaged; only the readable part was used.": any(clip.cut_off for clip in clips),
         f"The recording is long; only its first {MAX_SECONDS} s were considered.": any(clip.too_long for clip in clips),

@@ -242,8 +242,9 @@ class RefinementWorker:
         voice = await asyncio.to_thread(self._read_voice, refinement)
         speaker = await self._trial.run_in_thread(self._encode_reference, voice)
         refinement = await self._advance(refinement)
+        encoded = replace(speaker.parameters, pace=voice.parameters.pace)  # the encoder does not measure it
         parameters, _ = await self._trial.match_envelope(
-            speaker.parameters, speaker.spectral_envelope, voice.language, when_idle=True
+            encoded, speaker.spectral_envelope, voice.language, when_idle=True
         )
         refinement = await self._advance(refinement)
         similarities: list[float] = []

@@ -15,6 +15,7 @@ import numpy as np
 
 from svc.audio import equalizer
 from svc.audio.equalizer import Equalizer, SpectralEnvelope
+from svc.audio.loudness import measure_loudness
 from svc.cloning.speaker_encoder import BuiltInEmbeddings, Embedding, SpeakerEncoder
 from svc.engine.protocol import Samples
 from svc.synthesis.pipeline import Pipeline
@@ -23,7 +24,8 @@ from svc.synthesis.scheduler import Scheduler
 from svc.text.language import Language
 from svc.voices.built_in import PREVIEW_TEXTS
 from svc.voices.catalogue import VoiceCatalogue
-from svc.voices.parameters import VoiceParameters
+from svc.voices.loudness import CALIBRATION_TEXTS
+from svc.voices.parameters import LOUDNESSES, VoiceParameters
 
 T = TypeVar("T")
 LoadSpeakerEncoder = Callable[[], tuple[SpeakerEncoder, BuiltInEmbeddings]]
@@ -62,8 +64,12 @@ class TrialSynthesis:
     async def synthesize(
         self, parameters: VoiceParameters, text: str, language: Language, *, when_idle: bool = False
     ) -> Samples:
-        """Speaks a text with these parameters; `when_idle` only uses the engine while no other request does."""
-        request = SynthesisRequest(text, self._voices.build(parameters, language), language=language)
+        """Speaks a text with these parameters, as loud as the engine makes it.
+
+        `when_idle` only uses the engine while no other request does.
+        """
+        voice = self._voices.build(replace(parameters, loudness={}), language)
+        request = SynthesisRequest(text, voice, language=language)
         work = (chunk.samples for chunk in self._pipeline.synthesize(request))
         run = self._scheduler.run_when_idle if when_idle else self._scheduler.run_in_background
         async with aclosing(run(work)) as chunks:
@@ -72,10 +78,14 @@ class TrialSynthesis:
     async def match_envelope(
         self, parameters: VoiceParameters, target: SpectralEnvelope, language: Language, *, when_idle: bool = False
     ) -> tuple[VoiceParameters, Samples]:
-        """The parameters with the equalizer gains that bring the voice to the envelope, and the preview spoken so."""
+        """The parameters with the equalizer gains that bring the voice to the envelope, and the preview spoken so.
+
+        The loudness is measured, too.
+        """
         flat = replace(parameters, equalizer_gains=equalizer.FLAT)
-        preview = await self.synthesize(flat, PREVIEW_TEXTS[language], language, when_idle=when_idle)
-        return await self.run_in_thread(self._equalize, flat, preview, target)
+        spoken = await self.synthesize(flat, PREVIEW_TEXTS[language], language, when_idle=when_idle)
+        matched, preview = await self.run_in_thread(self._equalize, flat, spoken, target)
+        return await self._measure_loudness(matched, preview, language, when_idle=when_idle), preview
 
     def _equalize(
         self, flat: VoiceParameters, preview: Samples, target: SpectralEnvelope
@@ -83,6 +93,21 @@ class TrialSynthesis:
         rate = self._pipeline.sample_rate
         gains = equalizer.matching_gains(target, self.encoder.spectral_envelope(preview, rate))
         return replace(flat, equalizer_gains=gains), Equalizer(gains, rate)(preview)
+
+    async def measure_loudness(self, parameters: VoiceParameters, language: Language) -> VoiceParameters:
+        """The parameters with the loudness that they have in a language; only uses the engine while it is idle."""
+        preview = await self.synthesize(parameters, PREVIEW_TEXTS[language], language, when_idle=True)
+        return await self._measure_loudness(parameters, preview, language, when_idle=True)
+
+    async def _measure_loudness(
+        self, parameters: VoiceParameters, preview: Samples, language: Language, *, when_idle: bool
+    ) -> VoiceParameters:
+        """Measures the preview and one more text. What is silent stays unmeasured."""
+        text = CALIBRATION_TEXTS.get(language, PREVIEW_TEXTS[language])
+        speech = np.concatenate([preview, await self.synthesize(parameters, text, language, when_idle=when_idle)])
+        loudness = await self.run_in_thread(measure_loudness, speech, self._pipeline.sample_rate)
+        low, high = LOUDNESSES
+        return parameters.with_loudness(language, round(loudness, 2)) if low <= loudness <= high else parameters
 
     # The following use the encoder: only in `run_in_thread`.
 

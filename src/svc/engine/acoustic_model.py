@@ -14,7 +14,7 @@ import onnx
 
 from svc.engine.graph import LAYER_TIMBRES, extract_subgraph, split_timbre_input
 from svc.engine.int8 import serialize_for
-from svc.engine.phonemes import PhonemeFrames, choose_style, locate_phonemes, tokenize, vary_prosody
+from svc.engine.phonemes import PhonemeFrames, locate_phonemes, tokenize, vary_prosody
 from svc.engine.protocol import Array, Utterance
 from svc.engine.runtime import Runtime
 
@@ -47,7 +47,7 @@ class AcousticModel:
         self._decoder = runtime.create_session(serialize_for(runtime, split_timbre_input(decoder, TIMBRE)))
 
     def predict(self, utterance: Utterance) -> AcousticFeatures:
-        style = choose_style(utterance)
+        style = utterance.choose_style()
         timbre, prosody = style[:, :128], vary_prosody(style[:, 128:], utterance.delivery)
         durations, text, pitch, energy = self._prosody.run(
             [DURATIONS, TEXT, PITCH, ENERGY],

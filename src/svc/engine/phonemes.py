@@ -1,4 +1,4 @@
-"""What every engine makes of an utterance's phonemes: tokens, a style, and the frames in which each is heard."""
+"""What every engine makes of an utterance's phonemes: tokens, and the frames in which each is heard."""
 
 from dataclasses import dataclass
 
@@ -23,13 +23,6 @@ def tokenize(utterance: Utterance) -> npt.NDArray[np.int64]:
     """[1, tokens]: the phonemes with their context, and padding at both ends."""
     phonemes = utterance.before + utterance.phonemes + utterance.after
     return np.array([[_PAD, *(VOCABULARY[symbol] for symbol in phonemes), _PAD]], dtype=np.int64)
-
-
-def choose_style(utterance: Utterance, least_phonemes: int = 1) -> Array:
-    """[1, 256]: the style for the number of phonemes, or for `least_phonemes` if there are fewer."""
-    count = max(len(utterance.before + utterance.phonemes + utterance.after), least_phonemes)
-    style: Array = utterance.style[min(count, len(utterance.style)) - 1].reshape(1, 256)
-    return style
 
 
 def vary_prosody(prosody: Array, delivery: Delivery) -> Array:

@@ -1,7 +1,7 @@
 """The engine interface: phonemes in, chunks of audio out."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
@@ -12,6 +12,9 @@ Samples = npt.NDArray[np.float32]
 """Mono audio; full scale is ±1."""
 StyleTable = npt.NDArray[np.float32]
 """[lengths, 256]: one style vector for each number of phonemes. The first 128 values are timbre, the rest prosody."""
+
+TIMBRE_PHONEMES = 60
+"""svc-turbo 2 gives shorter texts the timbre of this many phonemes, which sounds more natural."""
 
 NO_LAYER_OFFSETS = np.zeros((11, 128), dtype=np.float32)
 """Zero offsets: the voice as built in."""
@@ -49,6 +52,20 @@ class Utterance:
     """[256]: a further speaker embedding of svc-turbo's vocoder. Kokoro's vocoder has no such input."""
     mask_offset: Array = field(default_factory=lambda: NO_MASK_OFFSET)
     """[2408]: added to the spectral masks of svc-turbo 2's vocoder, a fixed filter. Others have no such input."""
+
+    def choose_style(self, least_phonemes: int = 1) -> Array:
+        """[1, 256]: the style for this number of phonemes, with those of the context, or for `least_phonemes`."""
+        count = max(self._count_phonemes(), least_phonemes)
+        return self.style[min(count, len(self.style)) - 1].reshape(1, 256)
+
+    def trim_style(self) -> "Utterance":
+        """The same utterance without the rows of the table, which is large, that no engine reads."""
+        if self._count_phonemes() >= TIMBRE_PHONEMES:
+            return replace(self, style=self.choose_style())
+        return replace(self, style=self.style[:TIMBRE_PHONEMES])
+
+    def _count_phonemes(self) -> int:
+        return len(self.before) + len(self.phonemes) + len(self.after)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from svc.engine.networks import Feed, Networks
-from svc.engine.phonemes import choose_style, tokenize, vary_prosody
-from svc.engine.protocol import Array, Samples, Utterance
+from svc.engine.phonemes import tokenize, vary_prosody
+from svc.engine.protocol import TIMBRE_PHONEMES, Array, Samples, Utterance
 from svc.engine.sentence import Sentence
-
-_TIMBRE_PHONEMES = 60
-"""Short texts have the timbre of longer ones, which sounds more natural (training/acoustic/EXPERIMENTS.md)."""
 
 _Step = tuple[str, Callable[[Sentence, int], Feed | None], Callable[[Sentence, Sequence[Array]], None]]
 _STEPS: tuple[_Step, ...] = (
@@ -32,7 +29,7 @@ def begin(networks: Networks, utterances: Sequence[Utterance]) -> list[Sentence]
         [
             {
                 "ids": each,
-                "style": vary_prosody(choose_style(utterance)[:, 128:], utterance.delivery),
+                "style": vary_prosody(utterance.choose_style()[:, 128:], utterance.delivery),
                 "speed": np.array([utterance.delivery.speed], dtype=np.float32),
             }
             for each, utterance in zip(ids, utterances, strict=True)
@@ -43,7 +40,7 @@ def begin(networks: Networks, utterances: Sequence[Utterance]) -> list[Sentence]
         "conditioning",
         [
             {
-                "timbre": choose_style(utterance, _TIMBRE_PHONEMES)[:, None, :128] + utterance.layer_offsets,
+                "timbre": utterance.choose_style(TIMBRE_PHONEMES)[:, None, :128] + utterance.layer_offsets,
                 "summary": sentence.summary,
                 "vocoder_embedding": utterance.vocoder_embedding[None],
             }

@@ -28,7 +28,8 @@ class FairQueue:
     """
 
     def __init__(self, workers: int = 1) -> None:
-        self._free = workers
+        self._workers = workers
+        self._busy = 0
         self._waiting: list[_Waiter] = []
         self._order = count()
         # Seconds of the engine that each key used, since it or another key came: only the differences count.
@@ -54,8 +55,8 @@ class FairQueue:
 
     @asynccontextmanager
     async def acquire(self, key_id: str, deadline: float) -> AsyncIterator[None]:
-        if self._free:
-            self._free -= 1
+        if self._busy < self._workers:
+            self._busy += 1
         else:
             waiter = _Waiter(key_id, deadline, next(self._order), asyncio.get_running_loop().create_future())
             self._waiting.append(waiter)
@@ -70,14 +71,23 @@ class FairQueue:
         finally:
             self._release()
 
+    def resize(self, workers: int) -> None:
+        """Turns for more workers, at once; or for fewer, once those that are too many have finished their step."""
+        self._workers = workers
+        self._grant()
+
     def _release(self) -> None:
+        self._busy -= 1
+        self._grant()
+
+    def _grant(self) -> None:
+        """Hands turns to those who wait, before anybody who asks now."""
         self._waiting = [waiter for waiter in self._waiting if not waiter.granted.cancelled()]
-        if not self._waiting:
-            self._free += 1
-            return
-        chosen = self._choose()  # it is not free in between, so that nobody comes first who asks now
-        self._waiting.remove(chosen)
-        chosen.granted.set_result(None)
+        while self._waiting and self._busy < self._workers:
+            chosen = self._choose()
+            self._waiting.remove(chosen)
+            self._busy += 1
+            chosen.granted.set_result(None)
 
     def _choose(self) -> _Waiter:
         first = min(self._waiting, key=lambda each: (each.deadline, each.order))

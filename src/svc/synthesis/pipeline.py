@@ -2,7 +2,7 @@
 
 Frontend        text → phrases of phonemes
 Engine          phonemes → samples with phoneme times
-Speaker         what a voice, its settings and the markup ask of the engine; the equalizer and the volume
+Speaker         what a voice, its settings and the markup ask of the engine; the equalizer, the loudness
 Synthesizer     watermarks, adds pauses, and says which words each chunk holds
 AlignedEncoder  samples → bytes of the output format, with the times of the caller's characters
 """
@@ -22,7 +22,7 @@ from svc.engine.protocol import Chunk, Engine, Samples
 from svc.errors import AudioTooLong
 from svc.synthesis.alignment import AlignedWords, Aligner, Alignment, align
 from svc.synthesis.request import AudioPart, Clip, Dialogue, Parts, SpeechChunk, SynthesisRequest, VoiceSegment
-from svc.synthesis.speaker import FindVoice, Speaker
+from svc.synthesis.speaker import FindVoice, NoteLanguage, Speaker
 from svc.text import markup
 from svc.text.elements import LONGEST_BREAK_SECONDS
 from svc.text.frontend import Frontend
@@ -51,6 +51,8 @@ class Pipeline:
         self.sample_rate = engine.sample_rate
         self.find_voice: FindVoice = lambda name: None
         """Finds the voices that markup names; the application sets it once the catalogue is there."""
+        self.note_language: NoteLanguage = lambda voice, language: None
+        """Is told which languages a voice speaks."""
 
     @property
     def engine_name(self) -> str:
@@ -120,7 +122,15 @@ class Pipeline:
         )
 
     def create_synthesizer(self, request: SynthesisRequest, start_seconds: float = 0.0) -> "Synthesizer":
-        return Synthesizer(self._engine, request, self.find_voice, self._watermark, self._max_seconds, start_seconds)
+        return Synthesizer(
+            self._engine,
+            request,
+            self.find_voice,
+            self.note_language,
+            self._watermark,
+            self._max_seconds,
+            start_seconds,
+        )
 
     def create_encoder(self, output_format: OutputFormat, *, whole: bool = False) -> "AlignedEncoder":
         return AlignedEncoder(output_format, self.sample_rate, whole=whole)
@@ -134,6 +144,7 @@ class Synthesizer:
         engine: Engine,
         request: SynthesisRequest,
         find_voice: FindVoice,
+        note_language: NoteLanguage,
         watermark: bool,
         max_seconds: float,
         start_seconds: float = 0.0,
@@ -142,6 +153,7 @@ class Synthesizer:
         self._max_seconds = max_seconds
         self._engine = engine
         self._find_voice = find_voice
+        self._note_language = note_language
         self._watermark = watermark
         self._request = request
         self._speakers: dict[str, Speaker] = {}
@@ -154,7 +166,7 @@ class Synthesizer:
             start = self.seconds
             speaker = self._find_speaker(phrase.manner.voice)
             for chunk in self._synthesize(phrase, speaker):
-                samples = speaker.post_process(_fade(chunk, phrase), phrase.manner.prosody)
+                samples = speaker.post_process(_fade(chunk, phrase), phrase)
                 if self._watermark and speaker.voice.custom_parts:
                     samples = embed_watermark(samples, round(self.seconds * self._engine.sample_rate))
                 self.seconds += len(samples) / self._engine.sample_rate
@@ -173,7 +185,7 @@ class Synthesizer:
         """The speaker of the request, or another one that markup names and that exists."""
         if name not in self._speakers:
             voice = (self._find_voice(name) if name else None) or self._request.voice
-            self._speakers[name] = Speaker(voice, self._request, self._engine.sample_rate)
+            self._speakers[name] = Speaker(voice, self._request, self._engine.sample_rate, self._note_language)
         return self._speakers[name]
 
 

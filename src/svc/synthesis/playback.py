@@ -1,6 +1,7 @@
 """How far the listener of a text is while it is synthesized."""
 
 import time
+from contextvars import ContextVar
 
 # When the first audio of a text is due, if others listen already: a gap in the middle is worse than a late beginning.
 FIRST_AUDIO_SECONDS = 1.5
@@ -12,13 +13,19 @@ _LEAST_REMAINING_SECONDS = 1.0
 class Playback:
     """Somebody who plays a text as it comes: the next audio is due when they have heard what was made so far."""
 
-    def __init__(self, key_id: str = "", seconds: float = 0.0, *, live: bool = True) -> None:
-        """`seconds` is the estimated length. Unless `live`, nobody listens before the text is complete."""
+    def __init__(
+        self, key_id: str = "", seconds: float = 0.0, *, live: bool = True, buffered: float | None = None
+    ) -> None:
+        """`seconds` is the estimated length. Unless `live`, nobody listens before the text is complete.
+
+        With `buffered`, the listener has so many seconds of audio already.
+        """
         self.key_id = key_id
         self.live = live
         self._remaining = seconds
         self._first_due = time.monotonic() + FIRST_AUDIO_SECONDS
-        self._heard_at: float | None = None  # when the listener will have heard all that was made; None before that
+        # When the listener will have heard all that was made; None before that.
+        self._heard_at = None if buffered is None else time.monotonic() + buffered
 
     def expect(self, seconds: float) -> None:
         """More text has come, of this estimated length."""
@@ -55,3 +62,7 @@ class Playback:
     def remaining_seconds(self) -> float:
         """How much audio is still to be made, as far as that is known."""
         return max(self._remaining, _LEAST_REMAINING_SECONDS)
+
+
+# Set in the threads of the scheduler: an engine on another machine is told when what it makes is due.
+current_playback: ContextVar[Playback | None] = ContextVar("current_playback", default=None)

@@ -9,16 +9,24 @@ import math
 import time
 from collections.abc import AsyncGenerator, Callable, Generator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from svc.errors import EngineUnavailable, ModelLoading, SvcError
 from svc.metrics import Metrics
 from svc.synthesis.fair_queue import FairQueue
-from svc.synthesis.playback import Playback
-from svc.synthesis.request import AudioPart, Parts
+from svc.synthesis.playback import Playback, current_playback
 from svc.tracing import span
 
+
+class TimedAudio(Protocol):
+    """Audio that knows how long it is."""
+
+    @property
+    def seconds(self) -> float: ...
+
+
 T = TypeVar("T")
+A = TypeVar("A", bound=TimedAudio)
 
 _END: Any = object()
 
@@ -30,17 +38,27 @@ _BACKGROUND_KEY = ""
 class Scheduler:
     """Runs the steps of generators in worker threads, off the event loop."""
 
-    def __init__(self, load: Callable[[], None], metrics: Metrics | None = None, workers: int = 1) -> None:
+    def __init__(
+        self,
+        load: Callable[[], None],
+        metrics: Metrics | None = None,
+        workers: int = 1,
+        max_workers: int | None = None,
+    ) -> None:
+        """`max_workers` is the most that `resize` will use; by default there is nothing to resize."""
         self._load = load
         self._metrics = metrics or Metrics()
         self._workers = workers
+        self._max_workers = max_workers or workers
         self._queue = FairQueue(workers)
-        self._threads = ThreadPoolExecutor(workers, thread_name_prefix="engine")
+        self._threads = ThreadPoolExecutor(self._max_workers, thread_name_prefix="engine")
         self._loading: asyncio.Future[None] | None = None
         self._active = 0  # texts and background work that want the engine now
         self._idle = asyncio.Event()
         self._idle.set()
         self.speed = EngineSpeed(workers)
+        self.starved_seconds = 0.0
+        """For how long listeners have waited for audio in the middle of texts, since the start."""
 
     def start(self) -> None:
         """Begins to load the engine; returns at once."""
@@ -54,29 +72,47 @@ class Scheduler:
         """Raises unless the engine is loaded."""
         if self._loading is None or not self._loading.done():
             raise ModelLoading
+        if not self._workers:
+            raise EngineUnavailable("No replica of the engine is running. Try again in a few seconds.")
         if error := self._loading.exception():
             raise (error if isinstance(error, SvcError) else EngineUnavailable(f"The engine did not start: {error}"))
 
-    async def run(self, work: Parts, playback: Playback) -> AsyncGenerator[AudioPart]:
+    async def wait_until_loaded(self) -> None:
+        """Raises what `require_ready` would, if the engine cannot be loaded."""
+        assert self._loading is not None
+        await asyncio.wait([self._loading])
+        self.require_ready()
+
+    def resize(self, workers: int) -> None:
+        """So many steps at a time from now on. With none, texts that have begun may still be finished."""
+        self._workers = min(workers, self._max_workers)
+        self.speed.workers = max(self._workers, 1)
+        self._queue.resize(self.speed.workers)
+
+    async def run(self, work: Generator[A], playback: Playback) -> AsyncGenerator[A]:
         """The audio of a text, one step of the engine each; closing this stops the work within a step.
 
         While others use the engine too, the first parts come together, so that the listener has enough to hear until
         the next one is made.
         """
-        held_back: list[AudioPart] = []
-        steps = _Steps(work, self._threads)
+        held_back: list[A] = []
+        steps = _Steps(work, self._threads, playback)
         self._begin()
         try:
             with span("synthesis"), self._queue.join(playback.key_id):
-                part: AudioPart | None = AudioPart()
-                while part is not None:
+                ended = False
+                while not ended:
                     asked_at = time.monotonic()
                     part = await self._make_part(steps, playback, first=not (held_back or playback.started))
-                    if part is not None:
+                    if part is None:
+                        ended = True
+                    else:
                         held_back.append(part)
-                    if part is None or self._may_play(held_back, playback):
+                    if ended or self._may_play(held_back, playback):
                         made_seconds = sum(each.seconds for each in held_back)
-                        self._metrics.starved_seconds.inc(playback.add(made_seconds, asked_at))
+                        starved_seconds = playback.add(made_seconds, asked_at)
+                        self.starved_seconds += starved_seconds
+                        self._metrics.starved_seconds.inc(starved_seconds)
                         for each in held_back:
                             yield each
                         held_back.clear()
@@ -84,7 +120,7 @@ class Scheduler:
             self._end()
             steps.close()
 
-    async def _make_part(self, steps: "_Steps[AudioPart]", playback: Playback, *, first: bool) -> AudioPart | None:
+    async def _make_part(self, steps: "_Steps[A]", playback: Playback, *, first: bool) -> A | None:
         """Waits for the engine and makes the next part; None at the end."""
         async with self._queue.acquire(playback.key_id, playback.deadline()):
             part, seconds = await steps.next()
@@ -98,9 +134,9 @@ class Scheduler:
         self._metrics.audio_seconds.inc(part.seconds)
         return part
 
-    def _may_play(self, parts: list[AudioPart], playback: Playback) -> bool:
+    def _may_play(self, parts: list[A], playback: Playback) -> bool:
         """Whether the listener has enough to wait for two steps: one of another text, and the next of this one."""
-        no_others = self._active <= self._workers
+        no_others = self._active <= self.speed.workers
         if no_others or playback.started or not playback.live:
             return True
         return sum(part.seconds for part in parts) >= 2 * self.speed.longest_step_seconds
@@ -151,9 +187,10 @@ class Scheduler:
 class _Steps(Generic[T]):
     """The steps of a generator, one at a time, each in any of the threads."""
 
-    def __init__(self, work: Generator[T], threads: ThreadPoolExecutor) -> None:
+    def __init__(self, work: Generator[T], threads: ThreadPoolExecutor, playback: Playback | None = None) -> None:
         self._work = work
         self._threads = threads
+        self._playback = playback
         self._running: Future[tuple[T, float]] | None = None
 
     async def next(self) -> tuple[T, float]:
@@ -162,6 +199,7 @@ class _Steps(Generic[T]):
         return await asyncio.wrap_future(self._running)
 
     def _step(self) -> tuple[T, float]:
+        current_playback.set(self._playback)
         started = time.perf_counter()
         return next(self._work, _END), time.perf_counter() - started
 

@@ -9,24 +9,27 @@ import numpy as np
 from svc.audio.equalizer import Equalizer
 from svc.engine.protocol import Samples, Utterance
 from svc.synthesis.request import SynthesisRequest
+from svc.text.language import Language
 from svc.text.phrases import Phrase
 from svc.text.prosody import HIGHEST, LOWEST, MEAN_HERTZ, NARROWEST, WIDEST, Prosody
 from svc.voices.catalogue import Voice
 
+NoteLanguage = Callable[[Voice, Language], None]
+"""Is told which languages a voice speaks."""
 FindVoice = Callable[[str], Voice | None]
 """The voice of that name or id; None if there is none."""
 
 # The mean pitch of speaking voices, for a pitch that is given in Hz.
 _GENDER_HERTZ = {"female": 200.0, "male": 120.0}
 
-# Louder samples are limited softly from here on, so that nothing clips.
-_KNEE = 0.8
+# Louder samples are limited softly from the knee on, and stay below the ceiling: -1 dBFS.
+_KNEE, _CEILING = 0.7, 0.891
 
 
 class Speaker:
     """Turns phrases into utterances of the engine, and applies what the engine does not."""
 
-    def __init__(self, voice: Voice, request: SynthesisRequest, sample_rate: int) -> None:
+    def __init__(self, voice: Voice, request: SynthesisRequest, sample_rate: int, note_language: NoteLanguage) -> None:
         settings = request.settings
         self.voice = voice
         self._delivery = settings.delivery(request.seed)
@@ -34,16 +37,19 @@ class Speaker:
         # These differ between languages, and are the same for all phrases of one.
         self._style_table = cache(partial(settings.style_table, voice))
         self._layer_offsets = cache(partial(settings.layer_offsets, voice))
+        self._gain = cache(self._find_gain)
+        self._note_language = note_language
         self._vocoder_embedding = settings.vocoder_embedding(voice)
         gains = settings.equalizer_gains(voice)
         self._equalizer = Equalizer(gains, sample_rate) if gains.any() else None
 
     def make_utterance(self, phrase: Phrase) -> Utterance:
         prosody = phrase.manner.prosody
+        pitch_range = self._delivery.pitch_range * self.voice.pitch_range * prosody.pitch_range
         delivery = replace(
             self._delivery,
-            speed=self._split_speed(prosody.rate)[0],
-            pitch_range=_clamp(self._delivery.pitch_range * prosody.pitch_range, NARROWEST, WIDEST),
+            speed=self._split_speed(prosody.rate * self.voice.pace)[0],
+            pitch_range=_clamp(pitch_range, NARROWEST, WIDEST),
         )
         return Utterance(
             phrase.phonemes,
@@ -58,12 +64,17 @@ class Speaker:
 
     def find_tempo(self, prosody: Prosody) -> float:
         """By how much the engine's speech is to be sped up."""
-        return self._split_speed(prosody.rate)[1]
+        return self._split_speed(prosody.rate * self.voice.pace)[1]
 
-    def post_process(self, samples: Samples, prosody: Prosody) -> Samples:
+    def post_process(self, samples: Samples, phrase: Phrase) -> Samples:
+        """The equalizer, and the volume: that of all voices, changed as the markup asks for."""
         if self._equalizer:
             samples = self._equalizer(samples)
-        return _amplify(samples, prosody.volume) if prosody.volume else samples
+        return _amplify(samples, self._gain(phrase.language) + phrase.manner.prosody.volume)
+
+    def _find_gain(self, language: Language) -> float:
+        self._note_language(self.voice, language)
+        return self.voice.gain_in(language)
 
     def _find_pitch(self, prosody: Prosody) -> float:
         if prosody.hertz is None:
@@ -72,14 +83,15 @@ class Speaker:
 
 
 def _amplify(samples: Samples, decibels: float) -> Samples:
-    louder: Samples = samples * np.float32(10 ** (decibels / 20))
-    if decibels < 0:
-        return louder
-    excess = np.maximum(np.abs(louder) - _KNEE, 0.0)
+    amplified: Samples = samples * np.float32(10 ** (decibels / 20))
+    excess = np.abs(amplified) - np.float32(_KNEE)
+    if excess.max(initial=0.0) <= 0:
+        return amplified
+    room = np.float32(_CEILING - _KNEE)
     limited: Samples = np.where(
-        excess > 0, np.sign(louder) * (_KNEE + (1 - _KNEE) * np.tanh(excess / (1 - _KNEE))), louder
+        excess > 0, np.copysign(np.float32(_KNEE) + room * np.tanh(excess / room), amplified), amplified
     )
-    return limited.astype(np.float32)
+    return limited
 
 
 def _clamp(value: float, low: float, high: float) -> float:

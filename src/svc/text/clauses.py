@@ -35,7 +35,7 @@ def make_clauses(
             replace(word, start=word.start + start, end=word.end + start)
             for word in pronounce(text[start:end], language, inside, phonemizer)
         ]
-        clauses += [Clause(list(part), language, manner) for manner, part in _group_by_manner(words, changes)]
+        clauses += [Clause(list(part), language.base, manner) for manner, part in _group_by_manner(words, changes)]
     return clauses
 
 

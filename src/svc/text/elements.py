@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from svc.text.g2p.ipa import arpabet_to_ipa
+from svc.text.g2p.xsampa import xsampa_to_ipa
 from svc.text.parsed_text import Pronunciation, Replacement, SayAs, Substitution
 from svc.text.prosody import Manner, Prosody, parse_emphasis, parse_prosody
 
@@ -33,9 +34,11 @@ def parse_seconds(attributes: dict[str, str]) -> float:
 
 
 def _make_pronunciation(start: int, end: int, attributes: dict[str, str]) -> Replacement | None:
-    phonemes = attributes.get("ph", "")
-    if "arpabet" in attributes.get("alphabet", "ipa").lower():
+    phonemes, alphabet = attributes.get("ph", ""), attributes.get("alphabet", "ipa").lower()
+    if "arpabet" in alphabet:
         phonemes = arpabet_to_ipa(phonemes)
+    elif "sampa" in alphabet:
+        phonemes = xsampa_to_ipa(phonemes)
     return Pronunciation(start, end, phonemes.strip()) if phonemes.strip() else None
 
 

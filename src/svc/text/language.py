@@ -3,31 +3,91 @@
 import re
 from bisect import bisect_right
 from enum import Enum, StrEnum, auto
+from functools import cache
+
+from svc.text.language_table import LanguageRow, load_table
 
 
 class Language(StrEnum):
+    # Those of the built-in voices.
     ENGLISH_US = "en-us"
     ENGLISH_GB = "en-gb"
     SPANISH = "es"
+    SPANISH_LATIN_AMERICA = "es-419"
     FRENCH = "fr"
+    FRENCH_BE = "fr-be"
+    FRENCH_CH = "fr-ch"
     HINDI = "hi"
     ITALIAN = "it"
     JAPANESE = "ja"
     PORTUGUESE_BR = "pt-br"
+    PORTUGUESE_PT = "pt-pt"
     MANDARIN = "zh"
+    # Those of data/languages.toml.
+    ARABIC = "ar"
+    BULGARIAN = "bg"
+    CROATIAN = "hr"
+    CZECH = "cs"
+    DANISH = "da"
+    DUTCH = "nl"
+    FILIPINO = "fil"
+    FINNISH = "fi"
+    GERMAN = "de"
+    GREEK = "el"
+    HUNGARIAN = "hu"
+    INDONESIAN = "id"
+    KOREAN = "ko"
+    MALAY = "ms"
+    NORWEGIAN = "no"
+    POLISH = "pl"
+    ROMANIAN = "ro"
+    RUSSIAN = "ru"
+    SLOVAK = "sk"
+    SWEDISH = "sv"
+    TAMIL = "ta"
+    TURKISH = "tr"
+    UKRAINIAN = "uk"
+    VIETNAMESE = "vi"
+
+    @property
+    def row(self) -> LanguageRow | None:
+        """Its row of the table; None for the languages of the built-in voices."""
+        return load_table().get(self.value)
+
+    @property
+    def articulation(self) -> "Language":
+        """The language whose own voices show how it is articulated: itself, if there are any."""
+        return Language(self.row.articulation) if self.row else self
+
+    @property
+    def code(self) -> str:
+        """The bare code, without a region: English is one language with two accents."""
+        return self.value.split("-")[0]
 
     @property
     def english(self) -> bool:
         return self in (Language.ENGLISH_US, Language.ENGLISH_GB)
 
     @property
+    def base(self) -> "Language":
+        """The language that voices have; a region of it has only its own words and phonemes."""
+        return _BASES.get(self, self)
+
+    @property
+    def script(self) -> "Script":
+        """What its words are written in; for Japanese, besides Han."""
+        return _SCRIPTS.get(self, Script.LATIN)
+
+    @property
     def latin(self) -> bool:
         """Whether its words are written in Latin letters."""
-        return self not in (Language.HINDI, Language.JAPANESE, Language.MANDARIN)
+        return self.script is Script.LATIN
 
     @property
     def locale(self) -> str:
         """A BCP 47 tag with the region: `en-US`, `hi-IN`."""
+        if self.row:
+            return self.row.locale
         language, _, region = self.value.partition("-")
         return f"{language}-{(region or _DEFAULT_REGIONS[language]).upper()}"
 
@@ -35,9 +95,11 @@ class Language(StrEnum):
     def parse(cls, code: str, base: "Language | None" = None) -> "Language | None":
         """The language that a code or name stands for, or None; "en" without a region is the English of `base`."""
         name, *regions = re.split(r"[-_]", code.strip().lower())
-        language = _NAMES.get(name)
-        if language is None or not language.english:
-            return language
+        language = _NAMES.get(name) or _load_names().get(name)
+        if language is None:
+            return None
+        if not language.english:
+            return next((_REGIONS[language, region] for region in regions if (language, region) in _REGIONS), language)
         if not regions and base is not None and base.english:
             return base
         return cls.ENGLISH_GB if _BRITISH_REGIONS.intersection(regions) else cls.ENGLISH_US
@@ -56,6 +118,22 @@ _NAMES = {
     **dict.fromkeys(("pt", "por", "portuguese", "português"), Language.PORTUGUESE_BR),
     **dict.fromkeys(("zh", "zho", "chi", "cmn", "cn", "chinese", "mandarin"), Language.MANDARIN),
 }
+_LATIN_AMERICA = "419 ar bo cl co cr cu do ec gt hn mx ni pa pe pr py sv us uy ve"
+_REGIONS: dict[tuple[Language, str], Language] = {
+    **{(Language.SPANISH, region): Language.SPANISH_LATIN_AMERICA for region in _LATIN_AMERICA.split()},
+    **{(Language.PORTUGUESE_BR, region): Language.PORTUGUESE_PT for region in ("pt", "ao", "mz", "cv", "tl")},
+    (Language.FRENCH, "be"): Language.FRENCH_BE,
+    (Language.FRENCH, "ch"): Language.FRENCH_CH,
+}
+_BASES = {region: language for (language, _), region in _REGIONS.items()}
+
+
+@cache
+def _load_names() -> dict[str, Language]:
+    """The names of the languages of the table."""
+    return {name: Language(code) for code, row in load_table().items() for name in (code, *row.names)}
+
+
 # Regions whose English is closer to British than to American.
 _BRITISH_REGIONS = {"gb", "uk", "ie", "au", "nz", "za", "in", "sg", "hk", "ng", "ke"}
 
@@ -88,6 +166,19 @@ class Script(Enum):
     KANA = auto()
     HAN = auto()
 
+
+_SCRIPTS = {
+    Language.ARABIC: Script.ARABIC,
+    Language.BULGARIAN: Script.CYRILLIC,
+    Language.GREEK: Script.GREEK,
+    Language.HINDI: Script.DEVANAGARI,
+    Language.JAPANESE: Script.KANA,
+    Language.KOREAN: Script.HANGUL,
+    Language.MANDARIN: Script.HAN,
+    Language.RUSSIAN: Script.CYRILLIC,
+    Language.TAMIL: Script.TAMIL,
+    Language.UKRAINIAN: Script.CYRILLIC,
+}
 
 # First and last code point, sorted.
 _BLOCKS: tuple[tuple[int, int, Script], ...] = (

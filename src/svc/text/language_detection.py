@@ -1,8 +1,24 @@
-"""Detects the language of a text by its script, its short frequent words and its telling letters."""
+"""Detects the language of a text by its script, its short frequent words and its telling letters, then by a library."""
 
 import re
+from functools import cache
+from typing import TYPE_CHECKING
 
+from svc.memory import trim_malloc
 from svc.text.language import Language, Script, find_script
+
+if TYPE_CHECKING:
+    from py3langid.langid import LanguageIdentifier
+
+# Scripts that one of the languages is written in. Words have about four letters, Korean ones three.
+_TELLING_SCRIPTS = {
+    Script.DEVANAGARI: Language.HINDI,
+    Script.HANGUL: Language.KOREAN,
+    Script.GREEK: Language.GREEK,
+    Script.ARABIC: Language.ARABIC,
+    Script.TAMIL: Language.TAMIL,
+}
+_WORD_LENGTHS = {Script.HANGUL: 3}
 
 
 def detect_language(text: str, base: Language) -> Language:
@@ -11,17 +27,17 @@ def detect_language(text: str, base: Language) -> Language:
     for character in text:
         counts[find_script(character)] += 1
     # Roughly how many words there are in each script: a Han character is most of a word.
-    east_asian = counts[Script.HAN] / 1.5 + counts[Script.KANA] / 3
-    latin = len(_LATIN_WORD.findall(text)) if counts[Script.LATIN] else 0
-    devanagari = counts[Script.DEVANAGARI] / 4
-    most = max(east_asian, latin, devanagari)
-    if most == 0:
+    words = {script: counts[script] / _WORD_LENGTHS.get(script, 4) for script in (*_TELLING_SCRIPTS, Script.CYRILLIC)}
+    words[Script.HAN] = counts[Script.HAN] / 1.5 + counts[Script.KANA] / 3
+    words[Script.LATIN] = len(_LATIN_WORD.findall(text)) if counts[Script.LATIN] else 0
+    script = max(words, key=lambda each: words[each])
+    if words[script] == 0:
         return base
-    if east_asian == most:
+    if script in _TELLING_SCRIPTS:
+        return _TELLING_SCRIPTS[script]
+    if script is Script.HAN:
         return _detect_east_asian(text, counts[Script.KANA], base)
-    if devanagari == most:
-        return Language.HINDI
-    return _detect_latin(text, base)
+    return _detect_cyrillic(text, base) if script is Script.CYRILLIC else _detect_latin(text, base)
 
 
 # Common characters that only one of the two languages uses: simplified forms and function words of Chinese;
@@ -43,22 +59,34 @@ def _detect_east_asian(text: str, kana: int, base: Language) -> Language:
     return base if base in (Language.JAPANESE, Language.MANDARIN) else Language.MANDARIN
 
 
-_LATIN_WORD = re.compile("[A-Za-zÀ-ÖØ-öø-ɏ]+['’]?")
-_LATIN_LANGUAGES = {
-    "en": Language.ENGLISH_US,
-    "es": Language.SPANISH,
-    "fr": Language.FRENCH,
-    "it": Language.ITALIAN,
-    "pt": Language.PORTUGUESE_BR,
-}
+# Letters that one of these languages uses and the others do not; Russian has ъ, but with ы and э elsewhere in a text.
+_CYRILLIC_LETTERS = {Language.UKRAINIAN: "іїєґ", Language.RUSSIAN: "ыэё", Language.BULGARIAN: "ъ"}
+
+
+def _detect_cyrillic(text: str, base: Language) -> Language:
+    for language, letters in _CYRILLIC_LETTERS.items():
+        if any(letter in text.lower() for letter in letters):
+            return language
+    if base.script is not Script.CYRILLIC:
+        base = Language.RUSSIAN
+    if len(text.split()) < _MIN_WORDS:
+        return base
+    found, doubt = _classify(text, Script.CYRILLIC, base)
+    return found if doubt <= _MOST_SLAVIC_DOUBT else base
+
+
+_LATIN_WORD = re.compile("[A-Za-zÀ-ÖØ-öø-ɏḀ-ỿ]+['’]?")
 # Letters that one of these languages uses and the others do not.
 _TELLING_LETTERS = {"es": "ñ", "fr": "œûëîê", "it": "ìò", "pt": "ãõ"}
 _INVERTED_MARKS = frozenset("¿¡")
 # A shorter text may be a name or a loan ("Déjà vu!", "Los Angeles"): it stays in the voice's language.
 _MIN_WORDS = 3
-# The score that another language needs, in words and as a share of all words.
+# The score that shows the voice's language, or another, in words and as a share of all words.
 _MIN_SCORE = 1.3
 _MIN_SHARE = 0.25
+# How probable the voice's language may be when another is chosen.
+_MOST_DOUBT = 0.005
+_MOST_SLAVIC_DOUBT = 0.4  # nobody mixes these as often as English words are mixed in
 
 
 def _detect_latin(text: str, base: Language) -> Language:
@@ -72,13 +100,38 @@ def _detect_latin(text: str, base: Language) -> Language:
         # A capitalised word inside a sentence is a name and does not count ("the San José sharks").
         if not words or not word[0].isupper() or word in ("I", "I'"):
             words.append(word.lower())
+    if len(words) < _MIN_WORDS:
+        return base
     scores = {code: _score(code, words, text) for code in STOPWORDS}
-    own = scores.pop(base.value[:2])
+    own = scores.pop(base.code, 0.0)
     best = max(scores, key=lambda code: scores[code])
     threshold = max(_MIN_SCORE, _MIN_SHARE * len(words))
-    if len(words) >= _MIN_WORDS and scores[best] >= threshold and scores[best] > 2 * own:
-        return _LATIN_LANGUAGES[best]
-    return base
+    if own >= threshold and own >= scores[best]:
+        return base
+    found, doubt = _classify(text, Script.LATIN, base)
+    if doubt <= _MOST_DOUBT and own < threshold:
+        return found
+    # In short texts frequent words may tell more than letters do.
+    return Language.parse(best) or base if scores[best] >= threshold and scores[best] > 2 * own else base
+
+
+def _classify(text: str, script: Script, base: Language) -> tuple[Language, float]:
+    """The most probable of the languages that are written in this script, and how probable `base` is."""
+    ranked = [(Language.parse(code, base), float(share)) for code, share in _load_identifier().rank(text)]
+    same_script = [(language, share) for language, share in ranked if language and language.script is script]
+    total = sum(share for _, share in same_script) or 1.0
+    return same_script[0][0], sum(share for language, share in same_script if language is base) / total
+
+
+@cache
+def _load_identifier() -> "LanguageIdentifier":
+    """Loaded by the first text that is not clearly in the voice's language: it takes most of a second."""
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
+    identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+    identifier.set_languages([label for label in identifier.labels if Language.parse(label)])
+    trim_malloc()
+    return identifier
 
 
 def _score(code: str, words: list[str], text: str) -> float:

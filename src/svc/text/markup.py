@@ -1,6 +1,7 @@
 """Speech markup inside otherwise plain text: SSML, HTML and audio tags are taken out, and what they ask for is kept."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 
 from svc.text import audio_tags
@@ -12,15 +13,18 @@ from svc.text.tags import (
     CLOSING_NAME,
     KNOWN_TAGS,
     LONGEST_TAG,
+    SUPERSCRIPTS,
     UNFINISHED_TAG,
+    UNSPOKEN_TAGS,
+    find_exponent,
     find_family,
     find_tag,
     parse_attributes,
 )
 
 _MARKUP = re.compile(r"[<\[]")
-# Elements whose text is read differently: it must arrive together with both tags.
-_REPLACING = re.compile(r"<(?P<name>phoneme|say-as|sub)\b", re.IGNORECASE)
+# Elements whose text is read differently or not at all: it must arrive together with both tags.
+_REPLACING = re.compile(r"<(?P<name>phoneme|say-as|sub|sup|script|style)\b", re.IGNORECASE)
 _SENTENCE_ENDS = frozenset(".!?…。！？।॥")
 _LONGEST_WORD = 12  # before a bracket, of those that matter
 _LAST_WORD = re.compile(r"(?<![^\W_])([A-Za-z]+)\s*\Z")
@@ -83,6 +87,8 @@ class MarkupParser:
         on whether they have arrived yet.
         """
         self._begin(source)
+        # Whether a longer element ends in the same piece of a stream depends on how the stream is cut.
+        self._longest_unspoken = len(source) if whole else LONGEST_TAG
         closed_names = {name.lower() for name in CLOSING_NAME.findall(source)} if whole else set()
         position = 0
         while found := _MARKUP.search(source, position):
@@ -115,6 +121,11 @@ class MarkupParser:
             return self._skip_unfinished(start)
         if self._is_comparison(tag, closed_names):
             return start
+        if unspoken_end := self._find_unspoken_end(tag):
+            return unspoken_end
+        if exponent := find_exponent(source, tag, self._recent):
+            self._insert(exponent[0].translate(SUPERSCRIPTS), range(exponent.start(), exponent.end()))
+            return exponent.end()
         self._apply(tag)
         return tag.end()
 
@@ -146,6 +157,13 @@ class MarkupParser:
             return start
         return self._source.index(mark, start) + len(mark)
 
+    def _find_unspoken_end(self, tag: re.Match[str]) -> int | None:
+        """Where an element ends whose text nobody would read aloud: scripts and styles."""
+        if tag["name"].lower() not in UNSPOKEN_TAGS or tag["close"]:
+            return None
+        end = self._find_after(f"</{tag['name']}>", tag.end())
+        return end if tag.end() < end <= tag.start() + self._longest_unspoken else None
+
     def _skip_unfinished(self, start: int) -> int:
         """Where a known tag that the end of the text cuts off ends: it is not spoken."""
         if len(self._source) - start > LONGEST_TAG:
@@ -161,7 +179,8 @@ class MarkupParser:
         before = self._source[tag.start() - 1] if tag.start() else self._last[-1:]
         bare = not (tag["close"] or tag["attributes"]) and not tag[0].endswith("/>")
         known = name in KNOWN_TAGS or name in BLOCK_TAGS or name in closed_names
-        return before.isalnum() and bare and not known
+        is_file = "." in name and bare and name not in closed_names  # #include <stdio.h>
+        return is_file or (before.isalnum() and bare and not known)
 
     def _apply(self, tag: re.Match[str]) -> None:
         name, attributes = tag["name"].lower(), parse_attributes(tag)
@@ -202,8 +221,9 @@ class MarkupParser:
         changes.append(Change(len(self._plain), manner))
 
     def _add_break(self, seconds: float) -> None:
+        """Breaks at the same place are one. Others stay where they are: how a stream is cut must change nothing."""
         breaks = self._parsed.breaks
-        if breaks and seconds and not "".join(self._plain[breaks[-1].position :]).strip():
+        if breaks and seconds and breaks[-1].position == len(self._plain):
             seconds = min(breaks.pop().seconds + seconds, LONGEST_BREAK_SECONDS)
         if seconds > 0:
             breaks.append(Break(len(self._plain), seconds))
@@ -242,9 +262,13 @@ class MarkupParser:
     def _insert_space(self, space: str, position: int) -> None:
         if self._tag != PLAIN:
             self._end_tag_with_paragraph(space)
-        self._plain.extend(space)
-        self._parsed.origins.extend([position] * len(space))
-        self._last = (self._last + space)[-2:]
+        self._insert(space, [position] * len(space))
+
+    def _insert(self, characters: str, origins: Iterable[int]) -> None:
+        """Adds characters that stand for those of the source at other positions."""
+        self._plain.extend(characters)
+        self._parsed.origins.extend(origins)
+        self._last = (self._last + characters)[-2:]
 
     def _end_tag_with_paragraph(self, text: str) -> None:
         """An audio tag holds until a blank line after the words that it is for."""

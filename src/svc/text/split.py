@@ -4,6 +4,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from svc.text.abbreviations import AFTER_ORDINALS, BEFORE_NUMBERS, MAY_END, NEVER_END
+from svc.text.sentence_starters import SENTENCE_STARTERS
+
 # In characters: about half a minute of speech, which bounds the wait and fits the engine.
 LONGEST_SENTENCE = 400
 
@@ -29,6 +32,11 @@ _END_MARK = re.compile(
     rf"|(?P<mark>[.!?…؟۔‼⁇⁈⁉]+)(?P<closers>[{re.escape(_CLOSERS)}]*)"
     r"|(?P<line>\n)"
 )
+# Units that are words, or that a hyphen joins to their number: "2 in. thick", "a 45-min. call".
+_QUANTITY = re.compile(
+    r"[\d½¼¾⅓⅔⅛⅜⅝⅞][ -]?(?:km|cm|mm|kg|in|ft|lbs?|oz|yds?|mi|mins?|secs?|hrs?|yrs?|wks?|gal|tsp|tbsp|qts?|pts?)\Z"
+)
+_OPERATORS = frozenset("=×÷≠≤≥≈")  # "5! = 120" is one sentence
 _SPACES = re.compile(r"\s+")
 _SPACES_OR_NONE = re.compile(r"\s*")
 _WORD = re.compile(r"[\w'’]*")
@@ -37,6 +45,14 @@ _LAST_WORD = re.compile(rf"(?P<word>[^\W\d_]{{2,}})[.!?…。！？｡।॥]+[{
 _BLOCK = re.compile(r"[-*+•▪◦‣–—]\s|\d{1,3}[.)]\s|#{1,6}\s|[|>]|```|~~~")
 _BLOCK_MARKS = "-*+•▪◦‣–—#|>`~"
 _LONGEST_BLOCK_MARK = len("###### ")
+_NUMERAL = re.compile(r"[IVX]*")
+# 3er. piso; 25 de dic. de 2023
+_SHORT_ORDINAL = re.compile(r"\d+[^\W\d_]{1,3}")
+_SHORT_DATE = re.compile(
+    r"\d (?:de )?(?:ene|abr|ago|dic|janv|févr|avr|juil|déc|gen|mag|giu|lug|set|ott|fev|mai|out|dez)\Z", re.IGNORECASE
+)
+_SPACED_DATE = re.compile(r"(?<!\d)\d{1,2}\. \d{1,2}\. ?\d{4}(?!\d)")
+_LONGEST_DATE = len("31. 12. 2024")
 _LIST_NUMBER = re.compile(r"\s*(?:\d{1,3}|[a-zA-Z])")
 _CLAUSE_END = re.compile(
     r"[,;:](?![^\s\"'”’»)\]*])[\"'”’»)\]*]*\s*"  # not in 1,000 nor 3:30
@@ -227,6 +243,8 @@ class _Candidate:
             return not (self.follower == "と" and self.mark["wide"][-1] in _CLOSERS)
         if not self.spaces:
             return self.mark["mark"][-1] in "!?" and bool(_CJK.match(self.follower))
+        if self.follower in _OPERATORS:
+            return False
         quoted = bool(self.mark["closers"].strip("*_~`"))
         if quoted and self.follower.islower():
             return False
@@ -242,70 +260,63 @@ class _Candidate:
         found = _WORD_BEFORE.search(before)
         word = found[0].strip("*_~`'‘’") if found else ""
         spellings = {word, word.lower()}
-        if spellings & NEVER_END:
+        last = word.rpartition("-")[2]  # Apr.-Jun. 2023
+        without_article = re.split("['’]", word)[-1]  # l'Ing.
+        if word.isdigit() and len(word) <= 3:
+            return self._is_cardinal()
+        if (spellings | {without_article, without_article.lower()}) & NEVER_END:
             return False
-        if spellings & BEFORE_NUMBERS:
-            return not self.follower.isdigit()
+        # "p. ej.", and "P. Smith", but "p. 5"
+        is_part = len(word) == 1 and (self.follower.islower() or word.isupper())
+        if (spellings | {without_article.lower()}) & BEFORE_NUMBERS - MAY_END and not is_part:
+            number_follows = self._number_follows()
+            return None if number_follows is None else not number_follows
+        if _SHORT_ORDINAL.fullmatch(word) or _SHORT_DATE.search(before):
+            return not (self.follower.islower() or self.follower.isdigit())
         pieces = word.split(".")
         is_initials = all(len(piece) <= 2 and piece.isalpha() for piece in pieces) and len(pieces[0]) == 1
-        if not spellings & MAY_END and not is_initials:
+        may_end = {*spellings, last} & MAY_END
+        if not may_end and not is_initials and not _QUANTITY.search(before):
             return True
         if self.follower.islower() or self.follower.isdigit():
             return False
         return self._starter_follows()
 
+    def _number_follows(self) -> bool | None:
+        """Whether figures follow, or a Roman numeral of several letters: "No. I will not." has none."""
+        if self.follower.isdigit() or self.follower not in "IVX":
+            return self.follower.isdigit()
+        numeral = _NUMERAL.match(self.text, self.next)
+        end = numeral.end() if numeral else self.next
+        if end == len(self.text) and not self.final:
+            return None
+        return end - self.next > 1 and not self.text[end : end + 1].isalpha()
+
+    def _is_cardinal(self) -> bool | None:
+        """Whether the number before the full stop is no ordinal: "am 3. Mai", "3. května"."""
+        if self.follower.islower():
+            return False
+        if self.follower.isdigit():
+            return self._is_no_date()
+        following = self._find_next_word()
+        return None if following is None else following not in AFTER_ORDINALS
+
+    def _is_no_date(self) -> bool | None:
+        """Whether this is no full stop of "3. 5. 2024"."""
+        end = self.mark.end() + _LONGEST_DATE
+        if len(self.text) < end and not self.final:
+            return None
+        dates = _SPACED_DATE.finditer(self.text, max(self.start, self.mark.start() - _LONGEST_DATE), end)
+        return not any(found.start() < self.mark.start() < found.end() for found in dates)
+
     def _starter_follows(self) -> bool | None:
         """Whether the next word is one that seldom follows an abbreviation but often begins a sentence."""
+        following = self._find_next_word()
+        return None if following is None else re.split("['’]", following)[0].lower() in SENTENCE_STARTERS
+
+    def _find_next_word(self) -> str | None:
         word = _WORD.match(self.text, self.next, self.next + LONGEST_LOOKAHEAD)
         end = word.end() if word else self.next
         if end == len(self.text) and end < self.next + LONGEST_LOOKAHEAD and not self.final:
             return None
-        return re.split("['’]", self.text[self.next : end])[0].lower() in SENTENCE_STARTERS
-
-
-# Abbreviations that end in a full stop. Those in capitals count only so: "Sat.", but not "he sat."
-
-# The sentence always continues: titles, and words that introduce something.
-NEVER_END = frozenset({
-    # English
-    "mr", "mrs", "ms", "mx", "messrs", "dr", "drs", "prof", "rev", "Hon", "Fr", "Gen", "Col", "Maj", "capt",
-    "lt", "sgt", "cpl", "pvt", "cmdr", "Adm", "Gov", "Sen", "Rep", "Pres", "Supt", "Det", "Mt", "Ft", "e.g",
-    "eg", "i.e", "ie", "cf", "vs", "v", "viz", "approx", "ca", "c", "incl", "excl", "esp", "resp", "tel",
-    "attn",
-    # Spanish, Portuguese, Italian, French
-    "sr", "sra", "srta", "srs", "sras", "dra", "dras", "dña", "Lic", "Ing", "Arq", "prof.ª", "p.ej", "Av",
-    "avda", "exmo", "exma", "Eng", "Sig", "sigg", "dott", "avv", "p.es", "mme", "mmes", "mlle", "mlles",
-    "mgr", "bd", "p.ex", "env",
-})  # fmt: skip
-
-# The sentence continues only if a number follows: "No. 5", but "No. I will not."
-BEFORE_NUMBERS = frozenset({
-    "no", "nos", "nr", "p", "pp", "fig", "figs", "vol", "vols", "ch", "chap", "sec", "art", "eq", "ed", "pt",
-    "pág", "págs", "núm", "n", "num", "pag",
-})  # fmt: skip
-
-# The sentence may end or continue: the next word decides.
-MAY_END = frozenset({
-    "Jan", "Feb", "Mar", "Apr", "Jun", "Jul", "Aug", "Sep", "Sept", "Oct", "Nov", "Dec", "Mon", "Tue", "Tues",
-    "Wed", "Thu", "Thur", "Thurs", "Fri", "Sat", "Sun", "St", "ave", "Rd", "blvd", "Ln", "hwy", "pkwy", "Sq",
-    "apt", "dept", "Univ", "assn", "bldg", "inc", "ltd", "Co", "Corp", "llc", "bros", "jr", "esq", "phd",
-    "ph.d", "etc", "al", "est", "min", "max", "hr", "hrs", "sec", "secs", "mins", "lb", "lbs", "oz",
-    "yd", "mi", "avg", "misc", "temp", "dist", "ext", "ud", "uds", "vd", "ee.uu", "cía", "s.a", "ltda",
-})  # fmt: skip
-
-# Words that often begin a sentence and seldom a name.
-SENTENCE_STARTERS = frozenset({
-    "a", "after", "all", "also", "although", "an", "and", "are", "as", "at", "because", "before", "but", "by",
-    "can", "could", "did", "do", "does", "during", "each", "even", "every", "everyone", "finally", "first",
-    "for", "from", "had", "has", "have", "he", "her", "here", "his", "how", "however", "i", "if", "in",
-    "instead", "is", "it", "its", "just", "last", "later", "let", "many", "maybe", "meanwhile", "more",
-    "most", "my", "nobody", "not", "nothing", "now", "of", "on", "once", "one", "only", "or", "other", "our",
-    "perhaps", "please", "she", "should", "since", "so", "some", "soon", "still", "such", "thank", "thanks",
-    "that", "the", "their", "then", "there", "therefore", "these", "they", "this", "those", "though", "thus",
-    "to", "today", "tomorrow", "tonight", "until", "was", "we", "well", "were", "what", "when", "where",
-    "which", "while", "who", "why", "will", "with", "would", "yes", "yesterday", "yet", "you", "your", "al",
-    "como", "cuando", "después", "el", "ella", "ellos", "en", "entonces", "es", "esta", "este", "hay", "la",
-    "las", "los", "no", "pero", "por", "se", "si", "su", "un", "una", "y", "yo", "il", "elle", "ils", "le",
-    "les", "nous", "vous", "je", "ce", "cette", "dans", "mais", "puis", "lo", "gli", "ma", "per", "poi",
-    "questo", "o", "os", "ele", "ela", "eles", "mas", "não", "isso",
-})  # fmt: skip
+        return self.text[self.next : end]

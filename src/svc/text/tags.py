@@ -19,6 +19,14 @@ KNOWN_TAGS = frozenset({
     "sentence", "span", "speak", "strong", "sub", "table", "ul", "voice",
 })  # fmt: skip
 
+# The text in these elements is for machines.
+UNSPOKEN_TAGS = frozenset({"script", "style"})
+
+# <sup>2</sup>
+_EXPONENT = re.compile(r"-?\d{1,3}(?=</sup>)", re.IGNORECASE)
+_POWER_BASE = re.compile(r"(?:(?<![^\W\d_])[^\W\d_]{1,2}|[\d)])\Z")
+SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
 _NAME = r"(?P<close>/)?(?P<name>[A-Za-z][\w:.-]{0,40}+)"
 _VALUE = r"""(?:"[^"]*+"|'[^']*+'|“[^”]*+”|[^\s"'<>]++)"""
 _STRICT_TAG = re.compile(rf"<{_NAME}(?P<attributes>(?:\s++[\w:.-]++\s*+=\s*+{_VALUE})*+)\s*+(?P<empty>/)?>")
@@ -52,3 +60,10 @@ def parse_attributes(tag: re.Match[str]) -> dict[str, str]:
 def _unquote(value: str) -> str:
     quoted = value[0] in "\"'“"
     return html.unescape(value[1:-1] if quoted else value.removesuffix("/"))
+
+
+def find_exponent(text: str, tag: re.Match[str], before: str) -> re.Match[str] | None:
+    """The digits in a `<sup>` that are a power: after a number, a bracket, or a symbol of one or two letters."""
+    if tag["name"].lower() != "sup" or tag["close"] or not _POWER_BASE.search(before):
+        return None
+    return _EXPONENT.match(text, tag.end())

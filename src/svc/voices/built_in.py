@@ -9,6 +9,7 @@ import numpy as np
 
 from svc.engine.protocol import StyleTable
 from svc.text.language import Language
+from svc.text.language_table import load_table
 
 # Kokoro names a voice by language, gender and a name of its own: af_heart.
 _LANGUAGES = {
@@ -36,6 +37,7 @@ PREVIEW_TEXTS = {
     Language.JAPANESE: "こんにちは。これが私の声です。文章をいただければ、お読みします。",
     Language.PORTUGUESE_BR: "Olá! Esta é a minha voz. Me dê um texto e eu o lerei para você.",
     Language.MANDARIN: "你好！这就是我的声音。给我一段文字，我来读给你听。",
+    **{Language(code): row.preview for code, row in load_table().items()},
 }
 """What a voice says in its preview. A clone's similarity to its reference is measured on this text, too."""
 
@@ -70,9 +72,13 @@ class KokoroVoice:
 
     @property
     def typical_style(self) -> StyleTable:
-        """Its mean style in sentences of ordinary length, as one row. [256]"""
-        row: StyleTable = self.style[_TYPICAL_LENGTHS].mean(axis=0)
-        return row
+        return find_typical_style(self.style)
+
+
+def find_typical_style(table: StyleTable) -> StyleTable:
+    """The mean style in sentences of ordinary length, as one row. [256]"""
+    row: StyleTable = table[_TYPICAL_LENGTHS].mean(axis=0)
+    return row
 
 
 @cache

@@ -14,8 +14,9 @@ from svc.errors import VoiceNotFound
 from svc.text.language import Language
 from svc.voices.built_in import KokoroVoice
 from svc.voices.custom_voice import CustomVoice
+from svc.voices.loudness import find_built_in_loudness, find_gain
 from svc.voices.mixes import describe_mix, is_mix, parse_mix, write_mix
-from svc.voices.parameters import Vector, VoiceParameters
+from svc.voices.parameters import Vector, VoiceParameters, articulate, find_timbre
 
 FALLBACK_VOICE = "af_heart"
 
@@ -138,11 +139,45 @@ class Voice:
             return math.exp(sum(share * math.log(voice.pitch_scale_in(language)) for voice, share in self.parts))
         return self.parameters.pitch_scale_in(language) if self.parameters else 1.0
 
+    def gain_in(self, language: Language) -> float:
+        """In dB: what brings its speech to the loudness of all voices."""
+        return find_gain(self._loudness_in(language))
+
+    def _loudness_in(self, language: Language) -> float | None:
+        """In LUFS, without any gain; None if it was not measured yet."""
+        if self.parts:
+            parts = [(voice._loudness_in(language), share) for voice, share in self.parts]
+            measured = [(loudness, share) for loudness, share in parts if loudness is not None]
+            return sum(share * loudness for loudness, share in measured) if len(measured) == len(parts) else None
+        return self.parameters.loudness_in(language) if self.parameters else find_built_in_loudness(self.key)
+
+    @property
+    def pace(self) -> float:
+        """The factor by which it speaks faster than the mean voice; 1 for a built-in voice."""
+        if self.parts:
+            return math.exp(sum(share * math.log(voice.pace) for voice, share in self.parts))
+        return self.parameters.pace if self.parameters else 1.0
+
+    @property
+    def pitch_range(self) -> float:
+        """The factor by which its melody is wider than that of the mean voice; 1 for a built-in voice."""
+        if self.parts:
+            return math.exp(sum(share * math.log(voice.pitch_range) for voice, share in self.parts))
+        return self.parameters.pitch_range if self.parameters else 1.0
+
     def layer_offsets_in(self, language: Language) -> Vector:
         """[11, 128], added to the timbre in each layer."""
         if self.parts:
             return _mean((voice.layer_offsets_in(language), share) for voice, share in self.parts)
-        return self.parameters.layer_offsets_in(language) if self.parameters else NO_LAYER_OFFSETS
+        if self.parameters:
+            return self.parameters.layer_offsets_in(language)
+        if self._is_native_in(language) or self.table is None:
+            return NO_LAYER_OFFSETS
+        return articulate(find_timbre(self.table), language)
+
+    def _is_native_in(self, language: Language) -> bool:
+        """Whether a built-in voice speaks a language as its own. English it speaks with the accent that it has."""
+        return language.english or self.language is language
 
     @property
     def vocoder_embedding(self) -> Vector:

@@ -131,12 +131,12 @@ class CustomVoice:
     preview_token: str = field(default_factory=lambda: secrets.token_urlsafe(16))
     """Whoever has it may hear the preview."""
     parameters_hash: str = field(init=False)
-    """Changes when the parameters do, and not with the name or the labels."""
+    """Changes when the parameters do, and not with the name, the labels or what was measured of the voice."""
 
     def __post_init__(self) -> None:
         # Here and not when it is asked for: that is on the event loop, for every voice of a list.
-        made_of = self.parameters.to_json() if not self.blend else [self.parameters.to_json(), self.blend]
-        content = json.dumps(made_of, sort_keys=True).encode()
+        parameters = replace(self.parameters, loudness={}).to_json()
+        content = json.dumps([parameters, self.blend] if self.blend else parameters, sort_keys=True).encode()
         object.__setattr__(self, "parameters_hash", hashlib.sha256(content).hexdigest())
 
     @property
@@ -186,7 +186,10 @@ class CustomVoice:
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Self:
-        """Raises `DamagedVoice`, with the reason, on anything but what `to_bytes` wrote."""
+        """Raises `DamagedVoice`, with the reason, on anything but what `to_bytes` wrote.
+
+        Fields that a later release has added are ignored, and are lost when this one changes the voice.
+        """
         try:
             stored = json.loads(content)
             if stored["format"] != _FORMAT:
@@ -209,15 +212,22 @@ def _parse_fields(fields: dict[str, Any]) -> dict[str, Any]:
     if not ID.fullmatch(fields["voice_id"]):
         raise DamagedVoice("its id is not one of a custom voice")
     report = fields["report"]
-    measured, warnings = ReferenceMeasurements(**report["measured"]), tuple(report["warnings"])
+    measured = ReferenceMeasurements(**_keep_known(ReferenceMeasurements, report["measured"]))
     return {
-        **fields,
+        **_keep_known(CustomVoice, fields),
         "language": Language(fields["language"]),
         "parameters": VoiceParameters.from_json(fields["parameters"]),
-        "report": Report(**{**report, "measured": measured, "warnings": warnings}),
-        "reference": StoredReference(**fields["reference"]) if fields["reference"] else None,
+        "report": Report(**_keep_known(Report, report) | {"measured": measured, "warnings": tuple(report["warnings"])}),
+        "reference": StoredReference(**_keep_known(StoredReference, fields["reference"]))
+        if fields["reference"]
+        else None,
         "blend": _parse_blend(fields.get("blend", ())),
     }
+
+
+def _keep_known(kind: type[Any], stored: dict[str, Any]) -> dict[str, Any]:
+    """The stored fields that this release knows."""
+    return {name: stored[name] for name in kind.__slots__ if name in stored}
 
 
 def _parse_blend(parts: Sequence[Sequence[Any]]) -> tuple[tuple[str, float], ...]:

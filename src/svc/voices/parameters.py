@@ -2,8 +2,8 @@
 
 import base64
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 from io import BytesIO
@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from svc.audio.equalizer import BANDS, FLAT, SpectralEnvelope
-from svc.engine.protocol import NO_LAYER_OFFSETS, NO_VOCODER_EMBEDDING
+from svc.engine.protocol import NO_LAYER_OFFSETS, NO_VOCODER_EMBEDDING, StyleTable
 from svc.text.language import Language
-from svc.voices.built_in import load_built_in_voices
+from svc.voices.built_in import find_typical_style, load_built_in_voices
 
 VERSION = 1
 STYLE = 128
@@ -23,6 +23,9 @@ LAYERS = 11
 """The ten norms of the decoder, in the order in which they run, and the vocoder."""
 LARGEST = 8.0  # no style of a voice comes near it: a larger value is damage
 PITCH_SCALES = (0.4, 2.5)
+PACES = (0.8, 1.25)
+PITCH_RANGES = (0.5, 2.0)
+LOUDNESSES = (-60.0, 0.0)
 
 Vector = npt.NDArray[np.float32]
 
@@ -37,7 +40,10 @@ MELODY_PITCH = {
     Language.PORTUGUESE_BR: 151.0,
     Language.MANDARIN: 215.0,
 }
-"""The pitch of the melody that clones have in a language, in Hz (the median of ten sentences)."""
+"""The pitch of the melody that clones have in a language, in Hz (the median of ten sentences).
+
+A language without voices of its own has the melody of the one that it is articulated like.
+"""
 
 _BOUNDS = {
     "timbre": ((STYLE,), LARGEST),
@@ -47,6 +53,8 @@ _BOUNDS = {
     "equalizer_gains": ((BANDS,), 40.0),
     "vocoder_embedding": (NO_VOCODER_EMBEDDING.shape, LARGEST),
 }
+_LANGUAGE_CODES = {language.value for language in Language}
+_RANGES = {"pitch_scale": PITCH_SCALES, "pace": PACES, "pitch_range": PITCH_RANGES}
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -65,15 +73,25 @@ class VoiceParameters:
     """[11, 128]: the layer offsets in languages other than English."""
     vocoder_embedding: Vector = field(default_factory=lambda: NO_VOCODER_EMBEDDING)
     """[256]: conditions svc-turbo's vocoder, in every language. Kokoro's vocoder has no such input."""
+    pace: float = 1.0
+    """The factor by which the person speaks faster than the mean voice."""
+    pitch_range: float = 1.0
+    """The factor by which the person's melody is wider than that of the mean voice."""
+    loudness: Mapping[Language, float] = field(default_factory=dict)
+    """In LUFS, without any gain: in each language in which it was measured."""
 
     def __post_init__(self) -> None:
         for name, (shape, largest) in _BOUNDS.items():
             value = getattr(self, name)
             if value.shape != shape or not np.all(np.abs(value) <= largest):  # NaN fails the comparison too
                 raise ValueError(f"the voice's {name} must be {shape} numbers between {-largest} and {largest}")
-        low, high = PITCH_SCALES
-        if not low <= self.pitch_scale <= high:
-            raise ValueError(f"the voice's pitch_scale must be between {low} and {high}")
+        for name, (low, high) in _RANGES.items():
+            number = getattr(self, name)
+            if not low <= number <= high:
+                raise ValueError(f"the voice's {name} must be between {low} and {high}")
+        low, high = LOUDNESSES
+        if not all(low <= each <= high for each in self.loudness.values()):
+            raise ValueError(f"the voice's loudness must be between {low} and {high}")
 
     @classmethod
     def mean(cls, weighted: Sequence[tuple["VoiceParameters", float]]) -> Self:
@@ -85,37 +103,62 @@ class VoiceParameters:
             zero: Vector = np.zeros(_BOUNDS[name][0], dtype=np.float32)
             return sum((share * getattr(parameters, name) for parameters, share in shares), start=zero)
 
-        pitch = math.exp(sum(share * math.log(parameters.pitch_scale) for parameters, share in shares))
-        return cls(pitch_scale=pitch, **{name: mean(name) for name in _BOUNDS})
+        def geometric_mean(name: str) -> float:
+            return math.exp(sum(share * math.log(getattr(parameters, name)) for parameters, share in shares))
+
+        def mean_loudness(language: Language) -> float:
+            return float(sum(share * (parameters.loudness_in(language) or 0.0) for parameters, share in shares))
+
+        measured = all(parameters.loudness for parameters, _ in shares)
+        languages = {language for parameters, _ in shares for language in parameters.loudness if measured}
+        return cls(
+            pitch_scale=geometric_mean("pitch_scale"),
+            pace=geometric_mean("pace"),
+            pitch_range=geometric_mean("pitch_range"),
+            loudness={language: mean_loudness(language) for language in languages},
+            **{name: mean(name) for name in _BOUNDS},
+        )
 
     # A style carries an accent, too: Kokoro's American voices are hard to understand in other languages. There a clone
     # gets the mean melody of the language's own voices, and their mean timbre in the layers that decide pronunciation
     # more than timbre, without the part of it that depends on gender (training/speaker_encoder/EXPERIMENTS.md
-    # has what else was tried).
+    # has what else was tried). Built-in voices do the same.
 
     def melody_in(self, language: Language) -> Vector:
         """[128], added to the second half of the mean style."""
-        return self.melody if language.english else self.melody + _native_offset(language)[STYLE:]
+        return self.melody if language.english else self.melody + _native_offset(language.articulation)[STYLE:]
 
     def pitch_scale_in(self, language: Language) -> float:
         """The factor that brings the pitch of the language's melody to the person's own."""
-        return self.pitch_scale * (MELODY_PITCH[Language.ENGLISH_US] / MELODY_PITCH[language])
+        return self.pitch_scale * (MELODY_PITCH[Language.ENGLISH_US] / MELODY_PITCH[language.articulation])
 
     def layer_offsets_in(self, language: Language) -> Vector:
         """[11, 128], added to the timbre in each layer."""
         if language.english:
             return self.layer_offsets
-        to_native = _native_offset(language)[:STYLE] - self.timbre
-        to_native -= _gender_axis() * (_gender_axis() @ to_native)
-        accent = load_accent(language)
-        native_share, timbre_gain = accent.shares[..., None]
-        layer_offsets: Vector = (
-            self.foreign_layer_offsets + accent.offset + native_share * to_native + timbre_gain * self.timbre
-        )
+        layer_offsets: Vector = self.foreign_layer_offsets + articulate(self.timbre, language)
         return layer_offsets
 
+    def loudness_in(self, language: Language) -> float | None:
+        """In LUFS; in a language that was not measured, as in those that were. None: in none of them."""
+        if not self.loudness:
+            return None
+        return self.loudness.get(_measured_as(language), sum(self.loudness.values()) / len(self.loudness))
+
+    def is_measured_in(self, language: Language) -> bool:
+        return _measured_as(language) in self.loudness
+
+    def with_loudness(self, language: Language, loudness: float) -> Self:
+        return replace(self, loudness={**self.loudness, _measured_as(language): loudness})
+
     def to_json(self) -> dict[str, Any]:
-        """About 9 kB: the vectors as base64 of little-endian fp16. The keys are those of the first release."""
+        """About 9 kB: the vectors as base64 of little-endian fp16. The keys are those of the first release.
+
+        What a release adds has a default, and is only written if it differs: releases before ignore what they do not
+        know, and the version stays the same. They drop it when they change the voice.
+        """
+        loudness = {language.value: each for language, each in sorted(self.loudness.items())}
+        factors = {name: each for name in ("pace", "pitch_range") if (each := getattr(self, name)) != 1.0}
         return {
             "version": VERSION,
             "timbre": _pack(self.timbre),
@@ -125,11 +168,13 @@ class VoiceParameters:
             "colour": _pack(self.equalizer_gains),
             "abroad": _pack(self.foreign_layer_offsets),
             "grain": _pack(self.vocoder_embedding),
+            **factors,
+            **({"loudness": loudness} if loudness else {}),
         }
 
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> Self:
-        """Raises `ValueError`, with the reason, on anything but what `to_json` wrote."""
+        """Raises `ValueError`, with the reason, on anything but what `to_json` wrote; unknown keys are ignored."""
         version = stored.get("version")
         if version != VERSION:
             raise ValueError(f"this voice has version {version!r}; only version {VERSION} is known here")
@@ -146,14 +191,38 @@ class VoiceParameters:
                 if "abroad" in stored
                 else _derive_foreign_layer_offsets(layer_offsets),
                 _unpack(stored["grain"], NO_VOCODER_EMBEDDING.shape) if "grain" in stored else NO_VOCODER_EMBEDDING,
+                float(stored.get("pace", 1.0)),
+                float(stored.get("pitch_range", 1.0)),
+                # Later releases may know further languages.
+                {
+                    Language(code): float(each)
+                    for code, each in stored.get("loudness", {}).items()
+                    if code in _LANGUAGE_CODES
+                },
             )
-        except (KeyError, TypeError) as problem:
+        except (KeyError, TypeError, AttributeError) as problem:
             raise ValueError(f"the voice's parameters are incomplete: {problem}") from problem
+
+
+def find_timbre(table: StyleTable) -> Vector:
+    """[128]: how the timbre of a built-in voice differs from the mean of all."""
+    timbre: Vector = find_typical_style(table)[:STYLE] - _mean_style()[:STYLE]
+    return timbre
+
+
+def articulate(timbre: Vector, language: Language) -> Vector:
+    """[11, 128], added to this timbre in each layer, so that it is clear in a language that is not its own."""
+    to_native = _native_offset(language.articulation)[:STYLE] - timbre
+    to_native -= _gender_axis() * (_gender_axis() @ to_native)
+    accent = load_accent(language)
+    native_share, timbre_gain = accent.shares[..., None]
+    layer_offsets: Vector = accent.offset + native_share * to_native + timbre_gain * timbre
+    return layer_offsets
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Accent:
-    """What all clones have in common in a language. It was trained with them, to keep words intelligible."""
+    """What all voices have in common in a language that is not their own. It was trained to keep words intelligible."""
 
     offset: Vector
     """[11, 128], added to the timbre in each layer."""
@@ -161,11 +230,25 @@ class Accent:
     """[2, 11]: for each layer, how much of the way it goes to the native timbre, and the gain of the voice's own."""
 
 
-@cache
 def load_accent(language: Language) -> Accent:
-    """The accent of any language but English."""
+    """The accent that was learned for a language; without one, that of the language that it is articulated like."""
+    learned = _load_accents()
+    return learned[language if language in learned else language.articulation]
+
+
+@cache
+def _load_accents() -> dict[str, Accent]:
+    """The accents by language: every language but English that has voices of its own, and those learned since."""
     learned = np.load(BytesIO(files("svc").joinpath("data/accents.npz").read_bytes()))
-    return Accent(*(learned[f"{language} {part}"].astype(np.float32) for part in ("offset", "shares")))
+    names = {key.rsplit(" ", 1)[0] for key in learned}
+    return {
+        name: Accent(*(learned[f"{name} {part}"].astype(np.float32) for part in ("offset", "shares"))) for name in names
+    }
+
+
+def _measured_as(language: Language) -> Language:
+    """British English has the parameters of American English, and nearly the same sounds."""
+    return Language.ENGLISH_US if language.english else language
 
 
 def _derive_foreign_layer_offsets(layer_offsets: Vector) -> Vector:
@@ -179,8 +262,15 @@ def _native_offset(language: Language) -> Vector:
     """[256]: the mean style of the language's own voices, minus that of all voices."""
     voices = load_built_in_voices()
     native = [voice.typical_style for voice in voices if voice.language is language]
-    offset: Vector = np.mean(native, axis=0) - np.mean([voice.typical_style for voice in voices], axis=0)
+    offset: Vector = np.mean(native, axis=0) - _mean_style()
     return offset
+
+
+@cache
+def _mean_style() -> Vector:
+    """[256]: the mean of all built-in voices."""
+    mean: Vector = np.mean([voice.typical_style for voice in load_built_in_voices()], axis=0)
+    return mean
 
 
 @cache

@@ -7,7 +7,7 @@ from fastapi import APIRouter, WebSocket
 
 from svc.api.authentication import read_handshake_credential
 from svc.api.errors import render_error
-from svc.api.language_header import describe_language
+from svc.api.language_header import describe_named_language
 from svc.api.realtime.connections import Connections
 from svc.api.realtime.dialogue import DialogueMultiStreamInput, DialogueStreamInput
 from svc.api.realtime.session import Session, SessionDependencies, SocketClose, StreamParameters, close
@@ -39,7 +39,7 @@ def router(dependencies: SessionDependencies, connections: Connections, lifecycl
             await socket.send_denial_response(render_error(error))
             return
         language = _name_language(socket.query_params)
-        headers = describe_language(language, Language.parse(language) if language else None)
+        headers = describe_named_language(language, Language.parse(language) if language else None)
         await socket.accept(headers=[(name.encode(), value.encode()) for name, value in headers.items()])
         try:
             lifecycle.require_running()  # a shutdown may have begun during the handshake

@@ -16,7 +16,7 @@ from svc.api.realtime.server_messages import ServerMessages
 from svc.audio import formats
 from svc.errors import InvalidMessage, MessageTooLarge, SvcError
 from svc.synthesis.request import AudioPart
-from svc.text.language import Language
+from svc.text.grades import list_offered_languages
 from svc.voices.catalogue import Voice
 
 MAX_EVENT_BYTES = 256 * 1024
@@ -98,9 +98,12 @@ def _describe(voice: Voice) -> str:
 
 
 def _list_languages(voice: Voice) -> list[str]:
-    """A built-in voice is listed with its own language, a custom one with all: it was made to speak them."""
+    """Its own language, and those that all voices speak alike. A custom voice was made to speak the others, too."""
     own = voice.language.locale
-    return [own, *(each.locale for each in Language if each.locale != own)] if voice.custom else [own]
+    return [
+        own,
+        *(each.locale for each in list_offered_languages() if each.locale != own and (voice.custom or each.row)),
+    ]
 
 
 class SpeechWriter(ServerMessages[list[Event]]):

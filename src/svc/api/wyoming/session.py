@@ -167,7 +167,7 @@ class WyomingSession:
         language = Language.parse(code, default.language) if isinstance(code, str) else None
         if language is None or language is default.language:
             return default, language
-        return next(voice for voice in self._voices if voice.language is language), language
+        return next((voice for voice in self._voices if voice.language is language), default), language
 
     def _write(self, event: Event) -> None:
         text = event.data.get("text")

@@ -26,6 +26,7 @@ _PAUSES = frozenset(";:,.!?—…")
 _PARTS = re.compile(r"\d+(?:[.,]\d+)*|[A-Z]+(?![a-z])|[A-Z]?[^\W\dA-Z_]+(?:'[^\W\d_]+)*|[^\W\d_]+")
 # Longer numbers are pronounced digit by digit.
 _MOST_DIGITS = 6
+_REPEATED = re.compile(r"([^\W\d_])\1{2,}", re.IGNORECASE)
 _INITIALS = re.compile(r"[^\W\d_](?:\.[^\W\d_])+\.?")
 
 
@@ -84,7 +85,14 @@ class EnglishG2P:
         if stem:
             phonemes = self._pronounce(stem, tag, context)
             return self._lexicon.add_s(phonemes) if phonemes else ""
-        return self._pronounce_unknown(word, tag, context)
+        return self._pronounce_drawn_out(word, tag, context) or self._pronounce_unknown(word, tag, context)
+
+    def _pronounce_drawn_out(self, word: str, tag: str, context: Context) -> str | None:
+        """Words with letters repeated for emphasis: "sooo", "yesss", "coooool"."""
+        if not _REPEATED.search(word):
+            return None
+        shorter = (_REPEATED.sub(times, word) for times in (r"\1\1", r"\1"))
+        return next(filter(None, (self._lexicon.pronounce(each, tag, context) for each in shorter)), None)
 
     def _pronounce_function_word(self, word: str, tag: str, context: Context) -> str | None:
         """The words whose phonemes depend on what follows."""

@@ -1,4 +1,4 @@
-"""Spanish, French, Italian, Portuguese, Hindi and untrained languages: phonemes by espeak-ng (GPL-3), through ctypes.
+"""Spanish, French, Italian, Portuguese, Hindi and those of the table: phonemes by espeak-ng (GPL-3), through ctypes.
 
 espeak-ng joins words ("il y a"), splits them ("EE.UU.") and lets them change each other (liaison, weak forms). Kokoro
 was trained on whole clauses, so a clause is phonemized as a whole, and the result is aligned with what espeak-ng gives
@@ -7,15 +7,17 @@ for each word alone.
 
 import ctypes
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from itertools import pairwise
 from math import inf
 from threading import Lock
+from types import MappingProxyType
 
 import espeakng_loader
 
 from svc.text.g2p.ipa import from_espeak
+from svc.text.g2p.liaison import LIAISON_CONSONANTS, has_false_liaison
 from svc.text.g2p.tokenizer import HYPHENS, PhonemeToken, Token, attach_phonemes, split_clauses, tokenize
 
 # The library has one current voice and one dictionary for the whole process.
@@ -93,11 +95,19 @@ def _load_library() -> ctypes.CDLL:
 
 
 class EspeakG2P:
-    """Phonemizes text in the language of one espeak-ng voice."""
+    """Phonemizes text in the language of one espeak-ng voice; `symbols` and whole `words` are its own replacements."""
 
-    def __init__(self, espeak: Espeak, voice: str) -> None:
+    def __init__(
+        self,
+        espeak: Espeak,
+        voice: str,
+        symbols: Mapping[str, str] = MappingProxyType({}),
+        words: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         self._espeak = espeak
         self._voice = voice
+        self._symbols = symbols
+        self._words = words
 
     def phonemize(self, text: str) -> list[PhonemeToken]:
         found: list[tuple[Token, str]] = []
@@ -106,7 +116,8 @@ class EspeakG2P:
                 found.append((clause[0], clause[0].mark))
                 continue
             for cut in range(0, len(clause), _LONGEST_CLAUSE):
-                found.extend(self._phonemize_clause(text, clause[cut : cut + _LONGEST_CLAUSE]))
+                words = self._phonemize_clause(text, clause[cut : cut + _LONGEST_CLAUSE])
+                found.extend((word, self._correct(text, word, phonemes)) for word, phonemes in words)
         return attach_phonemes(text, [token for token, _ in found], [phonemes for _, phonemes in found])
 
     def _phonemize_clause(self, text: str, words: list[Token]) -> Iterator[tuple[Token, str]]:
@@ -122,8 +133,15 @@ class EspeakG2P:
         for (first, last), (left, right) in pairs:
             yield Token(words[first].start, words[last - 1].end), " ".join(whole[left:right])
 
+    def _correct(self, text: str, word: Token, phonemes: str) -> str:
+        if not self._voice.startswith("fr") or phonemes[-1:] not in LIAISON_CONSONANTS:
+            return phonemes
+        alone = "".join(self._to_phonemes(_clean(text, [word])))
+        return phonemes[:-1] if has_false_liaison(text[word.start : word.end], phonemes, alone) else phonemes
+
     def _to_phonemes(self, clause: str) -> list[str]:
-        return [phonemes for word in self._espeak(clause, self._voice) if (phonemes := from_espeak(word))]
+        words = (from_espeak(word, self._symbols) for word in self._espeak(clause, self._voice))
+        return [self._words.get(phonemes, phonemes) for phonemes in words if phonemes]
 
 
 def _clean(text: str, words: list[Token]) -> str:

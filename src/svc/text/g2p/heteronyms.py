@@ -120,6 +120,10 @@ survey suspect torment transfer transform transplant transport update upgrade up
 """)
 # Plurals that modify the noun after them: "the sales record".
 _QUALIFYING = _words("sales arms sports goods savings systems operations graphics news economics customs earnings")
+_NUMBERS = _words("""
+zero oh one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
+eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand
+""")
 _TAGS = ("NN", "NNS", "JJ", "VB", "VBD", "VBN", "VBZ")
 _SUBJECTS = ("you", "he", "she", "it")
 _OBJECTS = ("DT", "PRP", "PRP$", "IN", "TO", "NNS", "RB", "NNP", "JJ")
@@ -171,7 +175,18 @@ def _resolve_name(word: str, lower: list[str], at: int) -> str:
         return "mobile"
     if word == "Nice" and at and lower[at - 1] in ("in", "to", "from", "near"):
         return "niece"
+    if word == "A" and _is_letter(lower, at):
+        return "NN"
     return ""
+
+
+def _is_letter(lower: list[str], at: int) -> bool:
+    """Whether a capital A is the letter: after or before a number or another letter, or at the end."""
+    before = lower[at - 1] if at else ""
+    after = lower[at + 1] if at + 1 < len(lower) else "."
+    if not before or not before[0].isalpha():
+        return False
+    return before in _NUMBERS or after in _NUMBERS or len(after) == 1
 
 
 def _is_verb(lower: list[str], tags: list[str], at: int) -> bool:

@@ -1,6 +1,8 @@
 """Converts IPA as espeak-ng and callers write it, and ARPAbet, into the vocabulary that Kokoro was trained on."""
 
 import re
+from collections.abc import Mapping
+from types import MappingProxyType
 from unicodedata import normalize
 
 from svc.text.g2p.vocabulary import VOCABULARY
@@ -56,9 +58,14 @@ _STRESS = re.compile(f"([ˈˌ])([^{_VOWELS}ˈˌ ]+)(?=[{_VOWELS}])")
 _SILENT = re.compile(r"[/\[\].‿|‖]")
 
 
-def from_espeak(ipa: str) -> str:
-    """The phonemes of one word in espeak-ng's IPA, with "^" as tie."""
-    return restrict_to_vocabulary(_replace(ipa, _TIED).replace("^", ""))
+# espeak-ng writes the tone of a syllable after its vowel, the voices know it at the end.
+_TONE_INSIDE = re.compile("([↓→↗↘])([^↓→↗↘ ]+)")
+
+
+def from_espeak(ipa: str, symbols: Mapping[str, str] = MappingProxyType({})) -> str:
+    """The phonemes of one word in espeak-ng's IPA, with "^" as tie; `symbols` are replacements of the language."""
+    phonemes = restrict_to_vocabulary(_replace(ipa, {**_TIED, **symbols}).replace("^", ""))
+    return _TONE_INSIDE.sub(r"\2\1", phonemes)
 
 
 def from_ipa(ipa: str, language: Language) -> str:
@@ -81,7 +88,7 @@ def _find_nearest(symbol: str) -> str:
     return "".join(part for part in "".join(parts) if part in VOCABULARY)
 
 
-def _replace(text: str, table: dict[str, str]) -> str:
+def _replace(text: str, table: Mapping[str, str]) -> str:
     longest_first = sorted(table, key=len, reverse=True)
     return re.sub("|".join(map(re.escape, longest_first)), lambda found: table[found.group()], text)
 

@@ -1,10 +1,13 @@
-"""Japanese: words and kana by OpenJTalk, turned into the IPA per kana that Kokoro was trained on."""
+"""Japanese: words and kana by haqumei (OpenJTalk in Rust), turned into the IPA per kana that Kokoro was trained on."""
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from threading import Lock
+from pathlib import Path
 from unicodedata import normalize
 
-import pyopenjtalk
+from haqumei import Haqumei
 
 from svc.text.g2p.tokenizer import PhonemeToken, attach_mark, split_clauses, tokenize
 
@@ -82,9 +85,10 @@ class _Word:
 class JapaneseG2P:
     """Phonemizes Japanese text, word by word."""
 
-    def __init__(self) -> None:
-        # OpenJTalk has one analyser for the whole process.
-        self._lock = Lock()
+    def __init__(self, cache_dir: Path | None = None) -> None:
+        # Latin letters come here only in names such as "A社": English words are phonemized as English.
+        with _unpack_into(cache_dir):
+            self._analyser = Haqumei(predict_kana_english=False)
 
     def phonemize(self, text: str) -> list[PhonemeToken]:
         found: list[PhonemeToken] = []
@@ -99,19 +103,31 @@ class JapaneseG2P:
 
     def _phonemize_clause(self, clause: str, offset: int) -> list[PhonemeToken]:
         printable = "".join(character if character.isprintable() else " " for character in clause)
-        with self._lock:
-            # Asking Sudachi about homographs is wrong about as often as right, and costs 65 MB.
-            analysed = pyopenjtalk.run_frontend(
-                printable.encode("utf-8", "ignore").decode(), use_sudachi_kanji_yomi=False
-            )
-        words = [
-            (word["string"], word["pron"].replace("’", ""), word["pos"]) for word in analysed if word["mora_size"] > 0
-        ]
+        analysed = self._analyser.run_frontend(printable.encode("utf-8", "ignore").decode())
+        words = [(word.string, word.pron.replace("’", ""), word.pos) for word in analysed if word.mora_size > 0]
         return [
             PhonemeToken(offset + word.start, offset + word.end, phonemes, space=True)
             for word in _join_auxiliaries(_locate_words(clause, words))
-            if (phonemes := _kana_to_phonemes(word.kana))
+            if (phonemes := kana_to_phonemes(word.kana))
         ]
+
+
+@contextmanager
+def _unpack_into(cache_dir: Path | None) -> Iterator[None]:
+    """haqumei unpacks its dictionary (103 MB) when it is first used, into the folder that this variable names."""
+    if cache_dir is None:
+        yield
+        return
+    cache_dir.mkdir(parents=True, exist_ok=True)
+    before = os.environ.get("XDG_CACHE_HOME")
+    os.environ["XDG_CACHE_HOME"] = str(cache_dir)
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["XDG_CACHE_HOME"]
+        else:
+            os.environ["XDG_CACHE_HOME"] = before
 
 
 def _locate_words(clause: str, words: list[tuple[str, str, str]]) -> list[_Word]:
@@ -163,7 +179,7 @@ def _join_auxiliaries(words: list[_Word]) -> list[_Word]:
     return joined
 
 
-def _kana_to_phonemes(kana: str) -> str:
+def kana_to_phonemes(kana: str) -> str:
     """The phonemes of a word in katakana."""
     phonemes: list[str] = []
     nasal = False

@@ -1,6 +1,7 @@
 """Phonemes for text in any language: cuts the text by script and gives each run to the G2P of its language."""
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 from threading import Lock
 from typing import Protocol
 
@@ -11,15 +12,20 @@ from svc.text.g2p.ipa import restrict_to_vocabulary
 from svc.text.g2p.tagger import Tagger
 from svc.text.g2p.tokenizer import PhonemeToken
 from svc.text.language import Language, Script, find_script
+from svc.text.language_table import load_table
 
 _ESPEAK_VOICES: dict[str, str] = {
     Language.SPANISH: "es",
+    Language.SPANISH_LATIN_AMERICA: "es-419",
     Language.FRENCH: "fr",
+    Language.FRENCH_BE: "fr-be",
+    Language.FRENCH_CH: "fr-ch",
     Language.HINDI: "hi",
     Language.ITALIAN: "it",
     Language.PORTUGUESE_BR: "pt-br",
+    Language.PORTUGUESE_PT: "pt",
 }
-# Scripts of languages that the engine was not trained on, and the espeak-ng voice that suits them best.
+# Scripts of other languages, and the language or the espeak-ng voice that suits them best.
 _FOREIGN_VOICES: dict[Script, str] = {
     Script.GREEK: "el",
     Script.CYRILLIC: "ru",
@@ -54,11 +60,14 @@ class LanguageG2P(Protocol):
 class Phonemizer:
     """Phonemes for text in every language; dictionaries are loaded when a language is first used.
 
+    What must be unpacked for that goes into `cache_dir`.
+
     Safe to use from several threads. They take turns, because the libraries of some languages keep global state; that
     costs little, because phonemes are a hundredth of the work of speech.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, cache_dir: Path | None = None) -> None:
+        self._cache_dir = cache_dir
         self._lock = Lock()
         self._backends: dict[str, LanguageG2P] = {}
         self._tagger: Tagger | None = None  # American and British English share it
@@ -100,11 +109,18 @@ class Phonemizer:
         if name == Language.JAPANESE:
             from svc.text.g2p.japanese import JapaneseG2P
 
-            return JapaneseG2P()
+            return JapaneseG2P(self._cache_dir)
         if name == Language.MANDARIN:
             from svc.text.g2p.mandarin import MandarinG2P
 
             return MandarinG2P()
+        if name == Language.KOREAN:
+            from svc.text.g2p.korean import KoreanG2P
+
+            return KoreanG2P()
+        if name in load_table():
+            row = load_table()[name]
+            return EspeakG2P(Espeak(), row.espeak, row.symbols, row.words)
         return EspeakG2P(Espeak(), _ESPEAK_VOICES.get(name, name))
 
 
@@ -149,8 +165,9 @@ def _choose_backends(scripts: set[Script], language: Language) -> dict[Script, s
     han = language if east_asian else Language.JAPANESE if Script.KANA in scripts else Language.MANDARIN
     return {
         **_FOREIGN_VOICES,
-        Script.LATIN: language if language.latin else Language.ENGLISH_US,
+        Script.LATIN: Language.ENGLISH_US,
         Script.DEVANAGARI: Language.HINDI,
         Script.KANA: Language.JAPANESE,
         Script.HAN: han,
+        language.script: language,
     }

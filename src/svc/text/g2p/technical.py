@@ -117,6 +117,7 @@ ui              U I
 url             U R L
 usb             U S B
 ux              U X
+uuid            U U I D
 vscode          V S code
 wasm            /wˈɑzəm/
 webassembly     web assembly

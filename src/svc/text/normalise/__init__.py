@@ -1,23 +1,24 @@
 """Text normalisation: numbers, dates, money, units, abbreviations and symbols in words, as they are spoken.
 
-Number words are our own tables. num2words is LGPL and has cardinals, but not the irregular Hindi numbers up to a
-hundred, nor gender, apocope, or the counting of hours and money, which are most of the work.
+Number words of the built-in voices' languages are our own tables. num2words is LGPL and has cardinals, but not the
+irregular Hindi numbers up to a hundred, nor gender, apocope, or the counting of hours and money, which are most of the
+work. The languages of the table share one grammar on CLDR's data.
 """
 
 from collections.abc import Callable, Iterator
 from functools import cache
 
 from svc.text.language import Language
-from svc.text.normalise import english, grammar_rules
-from svc.text.normalise.french import French
+from svc.text.normalise import english, shared_rules
+from svc.text.normalise.french import BelgianFrench, French, SwissFrench
 from svc.text.normalise.grammar import Grammar
 from svc.text.normalise.hindi import Hindi
 from svc.text.normalise.italian import Italian
 from svc.text.normalise.japanese import Japanese
 from svc.text.normalise.mandarin import Mandarin
-from svc.text.normalise.portuguese import Portuguese
+from svc.text.normalise.portuguese import EuropeanPortuguese, Portuguese
 from svc.text.normalise.rules import Rule, Span, apply_rules
-from svc.text.normalise.spanish import Spanish
+from svc.text.normalise.spanish import LatinAmericanSpanish, Spanish
 from svc.text.normalise.typography import FoldedText, fold
 
 # No pattern sees more characters than this, so that time grows linearly with the length of a text.
@@ -25,11 +26,15 @@ LONGEST_WINDOW = 2000
 
 _GRAMMARS: dict[Language, Callable[[], Grammar]] = {
     Language.SPANISH: Spanish,
+    Language.SPANISH_LATIN_AMERICA: LatinAmericanSpanish,
     Language.FRENCH: French,
+    Language.FRENCH_BE: BelgianFrench,
+    Language.FRENCH_CH: SwissFrench,
     Language.HINDI: Hindi,
     Language.ITALIAN: Italian,
     Language.JAPANESE: Japanese,
     Language.PORTUGUESE_BR: Portuguese,
+    Language.PORTUGUESE_PT: EuropeanPortuguese,
     Language.MANDARIN: Mandarin,
 }
 
@@ -47,6 +52,10 @@ def normalise(text: str, language: Language) -> list[Span]:
 @cache
 def get_grammar(language: Language) -> Grammar | None:
     """The number words and the like of a language; None for English, which has its own rules."""
+    if language.row:
+        from svc.text.normalise.cldr import CldrGrammar  # its libraries are loaded when such a language is spoken
+
+        return CldrGrammar(language.value, language.row)
     return _GRAMMARS[language]() if language in _GRAMMARS else None
 
 
@@ -55,7 +64,7 @@ def _load_rules(language: Language) -> tuple[Rule, ...]:
     """The rules of a language, compiled when it is first used."""
     grammar = get_grammar(language)
     if grammar:
-        return grammar_rules.build_rules(grammar)
+        return shared_rules.build_rules(grammar)
     return english.build_rules(british=language is Language.ENGLISH_GB)
 
 

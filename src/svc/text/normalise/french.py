@@ -1,9 +1,8 @@
 """French normalisation."""
 
-from functools import partial
 from typing import ClassVar
 
-from svc.text.normalise.grammar import Currency, Grammar, Noun, build_century_rule
+from svc.text.normalise.grammar import Currency, Grammar, Noun
 from svc.text.normalise.rules import Rule
 from svc.text.normalise.urls import SignNames
 
@@ -11,24 +10,36 @@ SMALL = (
     "zéro", "un", "deux", "trois", "quatre", "cinq", "six", "sept", "huit", "neuf", "dix", "onze", "douze",
     "treize", "quatorze", "quinze", "seize", "dix-sept", "dix-huit", "dix-neuf",
 )  # fmt: skip
+SWISS_TENS = {7: "septante", 8: "huitante", 9: "nonante"}
 TENS = (
     "", "", "vingt", "trente", "quarante", "cinquante", "soixante", "soixante", "quatre-vingt",
     "quatre-vingt",
 )  # fmt: skip
 SCALES = ((10**12, "billion"), (10**9, "milliard"), (10**6, "million"))
 VOWELS = "aeiouyéèêh"
+FEMININE_ENDINGS = ("tion", "sion", "ée", "ette", "ence", "ance", "euse", "ure", "aine", "elle", "ille", "ité", "ise")
+FEMININE_NOUNS = frozenset({
+    "femmes", "personnes", "heures", "minutes", "secondes", "pages", "fois", "lettres", "langues", "voix", "villes",
+    "tables", "portes", "chambres", "places", "semaines", "maisons", "histoires", "questions",
+})  # fmt: skip
 
 EURO = Currency(Noun("euro", "euros"), Noun("centime", "centimes"))
 DOLLAR = Currency(Noun("dollar", "dollars"), Noun("cent", "cents"))
 
 
 class French(Grammar):
-    group = r"[ ]\d{3}"
     point = "virgule"
     minus = "moins"
     percent = "pour cent"
     to = "à"
     conjunction = "et"
+    by = "par"
+    own_tens: ClassVar[dict[int, str]] = {}  # names of tens that need no counting in twenties
+    over = "sur"
+    per = "par"
+    date_words = ("le", "du", "au")
+    has_round_numbers = True
+    counts_rulers = True
     signs = SignNames(
         at="arobase", dot="point", slash="slash", hyphen="tiret", underscore="tiret bas", hashtag="hashtag",
         equals="égal", question="point d'interrogation", ampersand="et", colon="deux points", spell=" ".join,
@@ -47,6 +58,7 @@ class French(Grammar):
         "millions": Noun("million", "millions"), "million": Noun("million", "millions"),
         "M": Noun("million", "millions"), "milliards": Noun("milliard", "milliards"),
         "milliard": Noun("milliard", "milliards"), "Md": Noun("milliard", "milliards"),
+        "Mds": Noun("milliard", "milliards"), "k": Noun("mille", "mille"), "K": Noun("mille", "mille"),
     }  # fmt: skip
     units: ClassVar = {
         "km/h": Noun("kilomètre heure", "kilomètres heure"),
@@ -69,15 +81,27 @@ class French(Grammar):
     }  # fmt: skip
     abbreviations: ClassVar = {
         "M.": "monsieur", "MM.": "messieurs", "Mme": "madame", "Mme.": "madame", "Mmes": "mesdames",
-        "Mlle": "mademoiselle", "Mlles": "mesdemoiselles", "Dr": "docteur", "Dr.": "docteur",
-        "Pr": "professeur", "Me": "maître", "St": "saint", "Ste": "sainte", "av.": "avenue",
+        "Mlle": "mademoiselle", "Mlles": "mesdemoiselles", "Dr.": "docteur",
+        "Pr.": "professeur", "av.": "avenue",
         "bd": "boulevard", "Bd": "boulevard", "n°": "numéro ", "N°": "numéro ", "p. ex.": "par exemple",
         "p.ex.": "par exemple", "c.-à-d.": "c'est-à-dire", "etc.": "et cetera", "env.": "environ",
         "tél.": "téléphone", "Tél.": "téléphone", "J.-C.": "Jésus-Christ",
         "av. J.-C.": "avant Jésus-Christ", "ap. J.-C.": "après Jésus-Christ", "vs": "contre",
         "vs.": "contre", "Cie": "compagnie", "Sté": "société", "SVP": "s'il vous plaît",
-        "svp": "s'il vous plaît", "max.": "maximum", "min.": "minimum",
+        "svp": "s'il vous plaît", "max.": "maximum", "min.": "minimum", "chap.": "chapitre",
+        "art.": "article", "vol.": "volume", "p.": "page", "pp.": "pages", "fig.": "figure", "éd.": "édition",
+        "boul.": "boulevard", "bld": "boulevard", "pl.": "place", "apr. J.-C.": "après Jésus-Christ",
+        "cf.": "confer", "hab.": "habitants", "qqch.": "quelque chose", "qqn": "quelqu'un", "RDV": "rendez-vous",
+        "rdv": "rendez-vous", "c.-à-d": "c'est-à-dire", "càd": "c'est-à-dire", "Mgr": "monseigneur",
+        "lun.": "lundi", "ven.": "vendredi", "sam.": "samedi", "dim.": "dimanche", "N.B.": "nota bene",
+        "n°s": "numéros ", "nᵒ": "numéro ",
     }  # fmt: skip
+    month_abbreviations = (
+        "janv", "févr", "mars", "avr", "mai", "juin", "juil", "août", "sept", "oct", "nov", "déc",
+    )  # fmt: skip
+    roman_marks = ("er", "ère", "re", "e", "ème", "è", "nde", "nd")
+    numbered = frozenset({"chapitre", "chap", "tome", "volume", "acte", "livre", "partie", "titre", "annexe", "type"})
+    telephone_words = ("tél", "portable", "mobile", "fax", "appel", "numéro", "joindre")
     ordinal_marks: ClassVar = {
         "er": False,
         "re": True,
@@ -86,6 +110,7 @@ class French(Grammar):
         "ème": False,
         "nd": False,
         "nde": True,
+        "de": True,
         "è": False,
     }
     fractions: ClassVar = {
@@ -123,6 +148,9 @@ class French(Grammar):
                 return words[: -len(ending)] + name
         return words.removesuffix("e") + "ième"
 
+    def is_feminine(self, noun: str) -> bool:
+        return noun in FEMININE_NOUNS or noun.removesuffix("s").endswith(FEMININE_ENDINGS)
+
     def of(self, noun: str) -> str:
         return f"d'{noun}" if noun[0] in VOWELS else f"de {noun}"
 
@@ -134,12 +162,19 @@ class French(Grammar):
         spoken = f"{self.cardinal(hour, feminine=True)} {'heure' if hour < 2 else 'heures'}"
         return f"{spoken} {self.cardinal(minute)}" if minute else spoken
 
-    def extra_rules(self) -> list[Rule]:
+    def count_ruler(self, number: int, name: str) -> str:
+        return "premier" if number == 1 else self.cardinal(number)
 
+    def telephone_group(self, digits: str) -> str:
+        """Pairs are said as numbers: "zéro six, douze"."""
+        return self.integer(digits) if len(digits) <= 2 else self.digits(digits)
+
+    def extra_rules(self) -> list[Rule]:
+        """Titles without a full stop, which are words before anything but a name: "Me voilà"."""
+        titles = {"Me": "maître", "Dr": "docteur", "Pr": "professeur", "St": "saint", "Ste": "sainte"}
         return [
-            build_century_rule(
-                r"\b(?P<numeral>[IVX]++)(?:e|ème|è|er)(?=[ ](?:siècle|s\.))", partial(self.ordinal, feminine=False)
-            )
+            *(Rule(rf"\b{title}(?=[ -][A-ZÀ-Ý][a-zà-ÿ])", spoken) for title, spoken in titles.items()),
+            Rule(r"(?<![\d/])(?:1/2|½)(?= (?:baguette|heure|tasse|bouteille|douzaine|page)\b)", "une demi"),
         ]
 
     def _without_plural_s(self, number: int) -> str:
@@ -160,6 +195,8 @@ class French(Grammar):
         if number < 20:
             return SMALL[number]
         tens, ones = divmod(number, 10)
+        if tens in self.own_tens:
+            return self.own_tens[tens] + {0: "", 1: " et un"}.get(ones, f"-{SMALL[ones]}")
         if tens in (7, 9):
             ones += 10
         if number == 80:
@@ -168,3 +205,11 @@ class French(Grammar):
             return TENS[tens]
         link = " et " if ones in (1, 11) and tens < 8 else "-"
         return f"{TENS[tens]}{link}{SMALL[ones]}"
+
+
+class SwissFrench(French):
+    own_tens = SWISS_TENS
+
+
+class BelgianFrench(French):
+    own_tens: ClassVar = {tens: name for tens, name in SWISS_TENS.items() if tens != 8}

@@ -33,6 +33,19 @@ def unit(name: str) -> Noun:
     return Noun(name, name)
 
 
+# Frequent nouns of Spanish and Portuguese whose ending tells nothing, in the plural.
+_MASCULINE = frozenset({
+    "días", "dias", "mapas", "planetas", "problemas", "sistemas", "temas", "programas", "idiomas", "poemas", "gramas",
+})  # fmt: skip
+_FEMININE = frozenset({
+    "mujeres", "mulheres", "noches", "noites", "tardes", "veces", "vezes", "calles", "clases", "partes", "flores",
+    "manos", "mãos",
+})  # fmt: skip
+
+# Magnitudes that no preposition follows.
+THOUSANDS = frozenset({"mil", "mille", "mila"})
+
+
 class Grammar(ABC):
     """The spoken form of numbers and signs in a language; each language overrides what differs."""
 
@@ -55,6 +68,19 @@ class Grammar(ABC):
     ordinal_marks: ClassVar[Mapping[str, bool]] = MappingProxyType({})  # mark → feminine
     fractions: ClassVar[Mapping[str, str]] = MappingProxyType({})
     operators: ClassVar[Mapping[str, str]]
+    month_abbreviations: tuple[str, ...] = ()  # in the order of the months, without their full stop
+    roman_marks: tuple[str, ...] = ()  # those of `ordinal_marks` that Roman numerals have, too
+    counts_rulers = False  # whether a Roman numeral after a name is read by `count_ruler`
+    numbered: frozenset[str] = frozenset()  # what is counted with Roman numerals and is no ruler: chapters, volumes
+    foreign_latin = False  # whether Latin letters are another language's
+    telephone_words: tuple[str, ...] = ()  # patterns of words that announce a telephone number
+    plus = ""  # before the code of a country, where that is not the sign of a sum
+    score = ""  # between the two numbers of a score or ratio, where that is not `to`
+    has_round_numbers = False  # whether millions are nouns
+    over = ""  # between the two numbers of a fraction or a mark: 3/8, 9/10
+    per = ""  # between an amount and what it pays for: 10 €/kg
+    date_words: tuple[str, ...] = ()  # after these, 5/3 is a day of a month
+    by = ""  # between the sides of what is measured: 20 x 30 cm
 
     @abstractmethod
     def cardinal(self, number: int, *, feminine: bool = False) -> str:
@@ -67,6 +93,18 @@ class Grammar(ABC):
     @abstractmethod
     def ordinal(self, number: int, *, feminine: bool) -> str:
         """An ordinal number."""
+
+    def count_ruler(self, number: int, name: str) -> str:
+        """The number of a king, queen or pope."""
+        return self.cardinal(number)
+
+    def number_part(self, number: int) -> str:
+        """The number of a chapter, a volume or a century."""
+        return self.cardinal(number)
+
+    def telephone_group(self, digits: str) -> str:
+        """A group of the digits of a telephone number."""
+        return self.digits(digits)
 
     def digits(self, written: str) -> str:
         return " ".join(self.cardinal(int(digit)) for digit in written if digit.isdecimal())
@@ -91,7 +129,13 @@ class Grammar(ABC):
             return f"{self.number(whole, decimals)}{self.space}{noun.many}"
         count = int(whole)
         spoken = self.cardinal_before_noun(count, feminine=noun.feminine)
+        if self.is_round(count):
+            return f"{spoken} {self.of(noun.many)}"
         return f"{spoken}{self.space}{noun.one if count == 1 else noun.many}"
+
+    def is_round(self, count: int) -> bool:
+        """Whether a number is a noun itself, which takes a preposition: "un millón de euros"."""
+        return self.has_round_numbers and count > 0 and count % 10**6 == 0
 
     def money(self, whole: str, decimals: str | None, currency: Currency) -> str:
         if not decimals or currency.cent is None or len(decimals) != 2:
@@ -104,11 +148,14 @@ class Grammar(ABC):
         return f"{self.quantity(whole, None, currency.unit)} {self.conjunction} {cents}"
 
     def large_money(self, whole: str, decimals: str | None, magnitude: Noun, currency: Currency) -> str:
-        """Millions and more of a currency."""
-        return f"{self.quantity(whole, decimals, magnitude)} {self.of(currency.unit.many)}"
+        """Millions of a currency are nouns, thousands are numbers."""
+        unit = currency.unit.many
+        return f"{self.quantity(whole, decimals, magnitude)} {unit if magnitude.many in THOUSANDS else self.of(unit)}"
 
     def is_feminine(self, noun: str) -> bool:
         """A guess from the ending of a noun, for numbers that agree in gender."""
+        if noun in _MASCULINE or noun in _FEMININE:
+            return noun in _FEMININE
         return noun.endswith(("a", "as", "ción", "ciones", "ção", "ções", "dad", "dades", "dade"))
 
     def extra_rules(self) -> list[Rule]:

@@ -1,9 +1,9 @@
 """Italian normalisation."""
 
-from functools import partial
+import re
 from typing import ClassVar
 
-from svc.text.normalise.grammar import Currency, Grammar, Noun, build_century_rule
+from svc.text.normalise.grammar import Currency, Grammar, Noun
 from svc.text.normalise.rules import Rule
 from svc.text.normalise.urls import SignNames
 
@@ -30,6 +30,12 @@ class Italian(Grammar):
     percent = "per cento"
     to = "a"
     conjunction = "e"
+    by = "per"
+    over = "su"
+    per = "al"
+    date_words = ("il", "dal", "al", "del")
+    has_round_numbers = True
+    counts_rulers = True
     signs = SignNames(
         at="chiocciola", dot="punto", slash="barra", hyphen="trattino", underscore="trattino basso",
         hashtag="hashtag", equals="uguale", question="punto interrogativo", ampersand="e", colon="due punti",
@@ -49,6 +55,8 @@ class Italian(Grammar):
         "milioni": Noun("milione", "milioni"), "milione": Noun("milione", "milioni"),
         "mln": Noun("milione", "milioni"), "miliardi": Noun("miliardo", "miliardi"),
         "miliardo": Noun("miliardo", "miliardi"), "mld": Noun("miliardo", "miliardi"),
+        "mila": Noun("mila", "mila"), "k": Noun("mila", "mila"), "K": Noun("mila", "mila"),
+        "M": Noun("milione", "milioni"),
     }  # fmt: skip
     units: ClassVar = {
         "km/h": Noun("chilometro orario", "chilometri orari"),
@@ -61,7 +69,10 @@ class Italian(Grammar):
         "mg": Noun("milligrammo", "milligrammi"), "t": Noun("tonnellata", "tonnellate", feminine=True),
         "l": Noun("litro", "litri"), "L": Noun("litro", "litri"), "ml": Noun("millilitro", "millilitri"),
         "°C": Noun("grado Celsius", "gradi Celsius"), "°": Noun("grado", "gradi"),
-        "min": Noun("minuto", "minuti"), "s": Noun("secondo", "secondi"),
+        "h": Noun("ora", "ore", feminine=True), "min": Noun("minuto", "minuti"),
+        "min.": Noun("minuto", "minuti"), "sec.": Noun("secondo", "secondi"), "s": Noun("secondo", "secondi"),
+        "cm²": Noun("centimetro quadrato", "centimetri quadrati"), "mc": Noun("metro cubo", "metri cubi"),
+        "cl": Noun("centilitro", "centilitri"), "kcal": Noun("chilocaloria", "chilocalorie", feminine=True),
         "kW": Noun("chilowatt", "chilowatt"), "kWh": Noun("chilowattora", "chilowattora"),
         "W": Noun("watt", "watt"), "V": Noun("volt", "volt"), "Hz": Noun("hertz", "hertz"),
         "MHz": Noun("megahertz", "megahertz"), "GHz": Noun("gigahertz", "gigahertz"),
@@ -76,7 +87,18 @@ class Italian(Grammar):
         "C.so": "corso", "pag.": "pagina", "pagg.": "pagine", "n.": "numero", "p.es.": "per esempio",
         "es.": "esempio", "ecc.": "eccetera", "a.C.": "avanti Cristo", "d.C.": "dopo Cristo",
         "tel.": "telefono", "Tel.": "telefono", "ca.": "circa", "S.": "San", "vs.": "contro",
+        "p. es.": "per esempio", "ad es.": "ad esempio", "cap.": "capitolo", "art.": "articolo",
+        "vol.": "volume", "fig.": "figura", "sec.": "secolo", "Sigg.": "signori", "Arch.": "architetto",
+        "Geom.": "geometra", "Rag.": "ragionier", "On.": "onorevole", "Gen.": "generale", "Ill.mo": "illustrissimo",
+        "Spett.le": "spettabile", "L.go": "largo", "F.lli": "fratelli", "S.p.A.": "S P A", "S.r.l.": "S R L",
+        "a. C.": "avanti Cristo", "d. C.": "dopo Cristo", "c.a.": "corrente anno", "max.": "massimo",
+        "min.": "minimo", "nr.": "numero", "cell.": "cellulare", "Cell.": "cellulare", "n°": "numero ",
+        "N°": "numero ", "ss.": "seguenti", "lun.": "lunedì", "mer.": "mercoledì",
+        "gio.": "giovedì", "ven.": "venerdì", "sab.": "sabato", "avv.": "avvocato",
+        "arch.": "architetto", "on.": "onorevole",
     }  # fmt: skip
+    month_abbreviations = ("gen", "feb", "mar", "apr", "mag", "giu", "lug", "ago", "set", "ott", "nov", "dic")
+    telephone_words = ("tel", "cell", "fax", "chiam", "numero", "whatsapp")
     ordinal_marks: ClassVar = {"º": False, "°": False, "ª": True}
     fractions: ClassVar = {
         "1/2": "un mezzo", "½": "un mezzo", "1/3": "un terzo", "2/3": "due terzi", "1/4": "un quarto",
@@ -102,6 +124,15 @@ class Italian(Grammar):
     def cardinal_before_noun(self, number: int, *, feminine: bool) -> str:
         return "un" if number == 1 and not feminine else self.cardinal(number, feminine=feminine)
 
+    def quantity(self, whole: str, decimals: str | None, noun: Noun) -> str:
+        return super().quantity(whole, decimals, noun).replace("una ora", "un'ora")
+
+    def count_ruler(self, number: int, name: str) -> str:
+        return self.ordinal(number, feminine=name.endswith("a") and name not in ("Papa", "Andrea", "Nicola", "Luca"))
+
+    def number_part(self, number: int) -> str:
+        return self.ordinal(number, feminine=False)
+
     def ordinal(self, number: int, *, feminine: bool) -> str:
         if number < len(ORDINALS):
             words = ORDINALS[number] or "zeresimo"
@@ -123,8 +154,24 @@ class Italian(Grammar):
         return f"{spoken} e {self.cardinal(minute)}" if minute else spoken
 
     def extra_rules(self) -> list[Rule]:
+        """Ordinals with the sign of a degree, times with a point, and halves."""
 
-        return [build_century_rule(r"\b(?P<numeral>[IVX]++)(?=[ ]secolo\b)", partial(self.ordinal, feminine=False))]
+        def say_ordinal(match: re.Match[str]) -> str:
+            return self.ordinal(int(match["number"]), feminine=False)
+
+        def say_time(match: re.Match[str]) -> str:
+            return self.time(int(match["hour"]), int(match["minute"]))
+
+        return [
+            # What is warm or turned has degrees: "30° all'ombra", "90° a destra".
+            Rule(
+                r"(?<![\d,.])(?P<number>\d{1,2})°(?= (?!a|e |di |in |o |nord|sud|est|ovest|per |C\b|F\b)\w)",
+                say_ordinal,
+            ),
+            Rule(r"(?:(?<=[Aa]lle )|(?<=[Oo]re ))(?P<hour>[01]?\d|2[0-4])[.,](?P<minute>[0-5]\d)(?!\d|\.\d)", say_time),
+            Rule(r"(?<![\d/])(?:1/2|½)(?= (?:ora|tazza|dozzina|pagina)\b)", "mezza"),
+            Rule(r"(?<![\d/])(?:1/2|½)(?= (?:litro|chilo|metro|bicchiere|cucchiaio)\b)", "mezzo"),
+        ]
 
     def _without_accent(self, number: int) -> str:
         return self._below_thousand(number).replace("tré", "tre")
@@ -134,7 +181,8 @@ class Italian(Grammar):
         if not hundreds:
             return self._below_hundred(rest)
         head = "cento" if hundreds == 1 else f"{SMALL[hundreds]}cento"
-        return head + (self._below_hundred(rest) if rest else "")
+        tail = self._below_hundred(rest) if rest else ""
+        return head[:-1] + tail if tail.startswith("ott") else head + tail  # centottanta
 
     def _below_hundred(self, number: int) -> str:
         if number < 20:

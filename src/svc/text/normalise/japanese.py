@@ -1,8 +1,10 @@
 """Japanese normalisation: numbers become kanji, whose pronunciation depends on the counter after them."""
 
+import re
 from typing import ClassVar
 
 from svc.text.normalise.grammar import Currency, Grammar, Noun, unit
+from svc.text.normalise.rules import Rule
 from svc.text.normalise.urls import SignNames
 
 DIGITS = "零一二三四五六七八九"
@@ -25,6 +27,10 @@ class Japanese(Grammar):
     percent = "パーセント"
     to = "から"
     conjunction = "アンド"
+    plus = "プラス"
+    score = "対"
+    by = "かける"
+    telephone_words = ("電話", "携帯", "番号", "TEL", "FAX", "ファックス", "フリーダイヤル")
     signs = SignNames(
         at="アットマーク", dot="ドット", slash="スラッシュ", hyphen="ハイフン", underscore="アンダーバー",
         hashtag="ハッシュタグ", equals="イコール", question="クエスチョン", ampersand="アンド", colon="コロン",
@@ -47,7 +53,10 @@ class Japanese(Grammar):
         "GHz": unit("ギガヘルツ"), "KB": unit("キロバイト"), "MB": unit("メガバイト"), "GB": unit("ギガバイト"),
         "TB": unit("テラバイト"),
     }  # fmt: skip
-    abbreviations: ClassVar = {"No.": "ナンバー", "vs": "対", "vs.": "対", "Dr.": "ドクター", "Mr.": "ミスター"}
+    abbreviations: ClassVar = {
+        "No.": "ナンバー", "vs": "対", "vs.": "対", "Dr.": "ドクター", "Mr.": "ミスター", "Mrs.": "ミセス",
+        "Ms.": "ミズ", "(株)": "株式会社", "(有)": "有限会社",
+    }  # fmt: skip
     fractions: ClassVar = {
         "1/2": "二分の一",
         "½": "二分の一",
@@ -98,6 +107,37 @@ class Japanese(Grammar):
     def time(self, hour: int, minute: int) -> str:
         spoken = f"{self.cardinal(hour)}時"
         return f"{spoken}{self.cardinal(minute)}分" if minute else spoken
+
+    def extra_rules(self) -> list[Rule]:
+        """Postal codes, a day without its year, fractions, and prices for a unit."""
+
+        def say_postal_code(match: re.Match[str]) -> str:
+            return self.pause.join(map(self.digits, re.findall(r"\d+", match[0])))
+
+        def say_day(match: re.Match[str]) -> str | None:
+            is_fraction = match[0] in self.fractions
+            return None if is_fraction else self.date(int(match["day"]), int(match["month"]), None)
+
+        def say_fraction(match: re.Match[str]) -> str:
+            return f"{self.cardinal(int(match['below']))}分の{self.cardinal(int(match['above']))}"
+
+        def say_half_day(match: re.Match[str]) -> str:
+            half = "午前" if match["half"] in "Aa" else "午後"
+            return half + self.time(int(match["hour"]), int(match["minute"]))
+
+        def say_score(match: re.Match[str]) -> str:
+            return self.score.join(self.cardinal(int(match[side])) for side in ("own", "other"))
+
+        day = r"(?P<month>1[0-2]|0?[1-9])/(?P<day>3[01]|[12]\d|0?[1-9])"
+        return [
+            Rule(r"〒[ ]?\d{3}-?\d{4}(?!\d)", say_postal_code),
+            Rule(rf"(?<![\d/.]){day}(?=[はにがのもで(（]|から|まで)", say_day),
+            Rule(r"(?<![\d/.])(?P<above>\d{1,3})/(?P<below>\d{1,3})(?![\d/.])", say_fraction),
+            Rule(r"(?<!\d)(?P<own>\d{1,2})-(?P<other>\d{1,2})(?=で(?:勝|負|敗|引))", say_score),
+            Rule(r"(?P<half>[AaPp])\.?[Mm]\.?[ ]?(?P<hour>\d{1,2}):(?P<minute>\d\d)(?!\d)", say_half_day),
+            Rule(r"(?<=[円年月日時分人個度%])[ ]?[-–~〜～][ ]?(?=\d)", self.to),
+            Rule(r"(?<=[円個回人本])/(?=[年月週日時人個本回枚])", "パー"),
+        ]
 
     def _below_ten_thousand(self, number: int) -> str:
         words = ""

@@ -12,7 +12,8 @@ PLACES = ("", "十", "百", "千")
 SCALES = ("", "万", "亿", "万亿")
 
 # Measure words: before them, two is 两, not 二.
-MEASURES = "个位只本件天年次块条张家名人岁种座辆杯瓶层套份台部把双对倍周万亿千"
+MEASURES = "个位只本件天年次块条张家名人岁种座辆杯瓶层套份台部把双对倍周万亿千斤米吨元点碗棵匹群节集篇首场间封架"
+LONG_MEASURES = "小时|分钟|公里|公斤|千克|平方|星期|美元"
 
 
 YUAN = Currency(unit("元"), None)
@@ -29,6 +30,9 @@ class Mandarin(Grammar):
     percent = "百分之"
     to = "到"
     conjunction = "和"
+    score = "比"
+    by = "乘"
+    telephone_words = ("电话", "手机", "拨打", "号码", "热线", "传真", "致电", "联系")
     signs = SignNames(
         at="艾特", dot="点", slash="斜杠", hyphen="横杠", underscore="下划线", hashtag="话题", equals="等于",
         question="问号", ampersand="和", colon="冒号", spell=" ".join,
@@ -85,6 +89,10 @@ class Mandarin(Grammar):
     def digits(self, written: str) -> str:
         return "".join(DIGITS[int(digit)] for digit in written if digit.isdecimal())
 
+    def telephone_group(self, digits: str) -> str:
+        """One is 幺, which no other digit sounds like."""
+        return self.digits(digits).replace("一", "幺")
+
     def decimals(self, digits: str) -> str:
         return self.digits(digits)
 
@@ -108,7 +116,16 @@ class Mandarin(Grammar):
         def say_year(match: re.Match[str]) -> str:
             return self.digits(match[0])
 
-        return [Rule(r"(?<!\d)\d{4}(?=年)", say_year), Rule(rf"(?<![\d.,第])2(?=[{MEASURES}])(?!年级)", "两")]
+        def say_fraction(match: re.Match[str]) -> str:
+            return f"{self.cardinal(int(match['below']))}分之{self.cardinal(int(match['above']))}"
+
+        return [
+            Rule(r"(?<!\d)\d{4}(?=年)", say_year),
+            Rule(rf"(?<![\d.,:/第-])2(?=[{MEASURES}]|{LONG_MEASURES})(?!年级)", "两"),
+            Rule(r"(?<![\d/.])(?P<above>\d{1,3})/(?P<below>\d{1,3})(?![\d/.])", say_fraction),
+            Rule(r"(?<=[元年月日号点时分人岁度%])[ ]?[-–~〜～][ ]?(?=\d)", self.to),
+            Rule(r"(?<=[元块次个])/(?=[\u4e00-\u9fff])", "每"),
+        ]
 
     def _below_ten_thousand(self, number: int) -> str:
         words, gap = "", False

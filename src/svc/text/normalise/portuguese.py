@@ -1,8 +1,9 @@
-"""Brazilian Portuguese normalisation."""
+"""Portuguese normalisation, of Brazil and of Portugal."""
 
+import re
 from typing import ClassVar
 
-from svc.text.normalise.grammar import Currency, Grammar, Noun, build_century_rule
+from svc.text.normalise.grammar import Currency, Grammar, Noun
 from svc.text.normalise.rules import Rule
 from svc.text.normalise.urls import SignNames
 
@@ -22,6 +23,9 @@ ORDINAL_TENS = (
     "octogésimo", "nonagésimo",
 )  # fmt: skip
 FEMININE = {"um": "uma", "dois": "duas"}
+# Portugal counts a thousand millions, and spells a few teens in its own way.
+EUROPEAN_SCALES = ((10**12, "bilião", "biliões"), (10**6, "milhão", "milhões"))
+EUROPEAN_TEENS = {14: "catorze", 16: "dezasseis", 17: "dezassete", 19: "dezanove"}
 
 CENT = Noun("centavo", "centavos")
 REAL = Currency(Noun("real", "reais"), CENT)
@@ -35,6 +39,14 @@ class Portuguese(Grammar):
     percent = "por cento"
     to = "a"
     conjunction = "e"
+    by = "por"
+    small: tuple[str, ...] = SMALL
+    scales: tuple[tuple[int, str, str], ...] = SCALES
+    over = "sobre"
+    per = "por"
+    date_words = ("dia", "em", "até")
+    has_round_numbers = True
+    counts_rulers = True
     signs = SignNames(
         at="arroba", dot="ponto", slash="barra", hyphen="hífen", underscore="sublinhado", hashtag="hashtag",
         equals="igual", question="interrogação", ampersand="e", colon="dois pontos", spell=" ".join,
@@ -53,7 +65,8 @@ class Portuguese(Grammar):
         "milhão": Noun("milhão", "milhões"), "mi": Noun("milhão", "milhões"),
         "bilhões": Noun("bilhão", "bilhões"), "bilhão": Noun("bilhão", "bilhões"),
         "bi": Noun("bilhão", "bilhões"), "trilhões": Noun("trilhão", "trilhões"),
-        "trilhão": Noun("trilhão", "trilhões"),
+        "trilhão": Noun("trilhão", "trilhões"), "k": Noun("mil", "mil"), "K": Noun("mil", "mil"),
+        "M": Noun("milhão", "milhões"),
     }  # fmt: skip
     units: ClassVar = {
         "km/h": Noun("quilômetro por hora", "quilômetros por hora"),
@@ -67,6 +80,9 @@ class Portuguese(Grammar):
         "L": Noun("litro", "litros"), "ml": Noun("mililitro", "mililitros"),
         "°C": Noun("grau Celsius", "graus Celsius"), "ºC": Noun("grau Celsius", "graus Celsius"),
         "°": Noun("grau", "graus"), "min": Noun("minuto", "minutos"), "s": Noun("segundo", "segundos"),
+        "min.": Noun("minuto", "minutos"), "seg.": Noun("segundo", "segundos"),
+        "h": Noun("hora", "horas", feminine=True), "cm²": Noun("centímetro quadrado", "centímetros quadrados"),
+        "kcal": Noun("quilocaloria", "quilocalorias", feminine=True),
         "kW": Noun("quilowatt", "quilowatts"), "kWh": Noun("quilowatt-hora", "quilowatts-hora"),
         "W": Noun("watt", "watts"), "V": Noun("volt", "volts"), "Hz": Noun("hertz", "hertz"),
         "MHz": Noun("megahertz", "megahertz"), "GHz": Noun("gigahertz", "gigahertz"),
@@ -75,13 +91,26 @@ class Portuguese(Grammar):
     }  # fmt: skip
     abbreviations: ClassVar = {
         "Sr.": "senhor", "Sra.": "senhora", "Srta.": "senhorita", "Srs.": "senhores", "Dr.": "doutor",
-        "Dra.": "doutora", "Prof.": "professor", "Profa.": "professora", "D.": "dona", "Eng.": "engenheiro",
+        "Dra.": "doutora", "Prof.": "professor", "Profa.": "professora", "Prof.ª": "professora",
+        "Dr.ª": "doutora", "Eng.": "engenheiro",
         "Av.": "avenida", "R.": "rua", "pág.": "página", "págs.": "páginas", "nº": "número",
         "n.º": "número", "Nº": "número", "p. ex.": "por exemplo", "p.ex.": "por exemplo",
         "etc.": "etcétera", "EUA": "Estados Unidos", "a.C.": "antes de Cristo", "d.C.": "depois de Cristo",
         "tel.": "telefone", "Tel.": "telefone", "aprox.": "aproximadamente", "Cia.": "companhia",
         "Ltda.": "limitada", "S.A.": "sociedade anônima", "vs.": "contra", "Sta.": "Santa", "Sto.": "Santo",
+        "séc.": "século", "cap.": "capítulo", "art.": "artigo", "arts.": "artigos", "vol.": "volume",
+        "fig.": "figura", "ed.": "edição", "Exmo.": "excelentíssimo", "Exma.": "excelentíssima", "Gen.": "general",
+        "Cel.": "coronel", "Pça.": "praça", "Rod.": "rodovia", "apto.": "apartamento", "ap.": "apartamento",
+        "seg.": "segunda", "qua.": "quarta", "qui.": "quinta", "sex.": "sexta", "sáb.": "sábado",
+        "cel.": "celular", "máx.": "máximo", "mín.": "mínimo", "a. C.": "antes de Cristo",
+        "d. C.": "depois de Cristo", "S. A.": "sociedade anônima", "S/A": "sociedade anônima",
     }  # fmt: skip
+    month_abbreviations = ("jan", "fev", "mar", "abr", "mai", "jun", "jul", "ago", "set", "out", "nov", "dez")
+    numbered = frozenset({
+        "capítulo", "cap", "tomo", "volume", "vol", "título", "ato", "livro", "parte", "artigo", "anexo", "fase",
+        "tipo", "classe", "nível", "grupo", "século", "séculos", "séc", "guerra", "mundial",
+    })  # fmt: skip
+    telephone_words = ("tel", "celular", "fax", "ligue", "ligar", "número", "whatsapp", "disque")
     ordinal_marks: ClassVar = {"º": False, "°": False, "o": False, "ª": True, "a": True}
     fractions: ClassVar = {
         "1/2": "meio", "½": "meio", "1/3": "um terço", "2/3": "dois terços", "1/4": "um quarto",
@@ -93,7 +122,7 @@ class Portuguese(Grammar):
     }  # fmt: skip
 
     def cardinal(self, number: int, *, feminine: bool = False) -> str:
-        for value, one, many in SCALES:
+        for value, one, many in self.scales:
             if number >= value:
                 count, rest = divmod(number, value)
                 head = f"um {one}" if count == 1 else f"{self.cardinal(count)} {many}"
@@ -116,9 +145,10 @@ class Portuguese(Grammar):
         words = f"{ORDINAL_TENS[tens]} {ORDINALS[ones]}".strip()
         return words.replace("o ", "a ")[:-1] + "a" if feminine else words
 
-    def large_money(self, whole: str, decimals: str | None, magnitude: Noun, currency: Currency) -> str:
-        link = " " if magnitude.one == "mil" else " de "
-        return f"{self.quantity(whole, decimals, magnitude)}{link}{currency.unit.many}"
+    def count_ruler(self, number: int, name: str) -> str:
+        if number > 10:
+            return self.cardinal(number)
+        return self.ordinal(number, feminine=name.endswith("a") or name in ("Isabel", "Beatriz"))
 
     def date(self, day: int, month: int, year: int | None) -> str:
         spoken = f"{'primeiro' if day == 1 else self.cardinal(day)} de {self.months[month - 1]}"
@@ -129,8 +159,20 @@ class Portuguese(Grammar):
         return f"{spoken} e {self.cardinal(minute)}" if minute else spoken
 
     def extra_rules(self) -> list[Rule]:
+        """Titles by the gender of the name, postal codes, and halves, which agree with their noun."""
 
-        return [build_century_rule(r"(?<=\b[Ss]éculo )(?P<numeral>[IVX]++)\b", self.cardinal)]
+        def say_title(match: re.Match[str]) -> str:
+            return "dona" if match["name"].endswith("a") else "dom"
+
+        def say_postal_code(match: re.Match[str]) -> str:
+            return self.pause.join(map(self.digits, match[0].split("-")))
+
+        return [
+            Rule(r"\bD\.(?= (?P<name>[A-ZÀ-Ý][a-zà-ÿ]+))", say_title),
+            Rule(r"(?<![\d-])\d{5}-\d{3}(?![\d-])", say_postal_code),
+            Rule(r"(?<=\d)x(?= [a-zà-ÿ])", " vezes"),
+            Rule(r"(?<![\d/])(?:1/2|½)(?= (?:hora|xícara|dúzia|colher|página)\b)", "meia"),
+        ]
 
     def _join(self, head: str, rest: int, *, feminine: bool) -> str:
         """The last part of a number is joined with "e" if it is below 100 or a whole hundred."""
@@ -144,8 +186,21 @@ class Portuguese(Grammar):
             return "cem"
         hundreds, rest = divmod(number, 100)
         if rest < 20:
-            tail = SMALL[rest] if rest or not hundreds else ""
+            tail = self.small[rest] if rest or not hundreds else ""
         else:
             tens, ones = divmod(rest, 10)
             tail = TENS[tens] + (f" e {SMALL[ones]}" if ones else "")
         return " e ".join(filter(None, (HUNDREDS[hundreds], tail)))
+
+
+class EuropeanPortuguese(Portuguese):
+    small = tuple(EUROPEAN_TEENS.get(number, name) for number, name in enumerate(SMALL))
+    scales = EUROPEAN_SCALES
+    currencies: ClassVar = {
+        **Portuguese.currencies,
+        **dict.fromkeys(("€", "EUR"), Currency(Noun("euro", "euros"), Noun("cêntimo", "cêntimos"))),
+    }
+    units: ClassVar = {
+        sign: Noun(noun.one.replace("quilô", "quiló"), noun.many.replace("quilô", "quiló"), noun.feminine)
+        for sign, noun in Portuguese.units.items()
+    }

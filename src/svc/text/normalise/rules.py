@@ -7,6 +7,7 @@ from dataclasses import dataclass
 # The spoken form of a match; None if the rule does not apply to it after all.
 Verbalise = Callable[[re.Match[str]], str | None]
 
+_DIGIT = re.compile("[\\d½¼¾⅐-⅞]")
 _SENTENCE_OVER = re.compile(r"[\s\"'”’)\]*_]*\Z")
 
 
@@ -22,16 +23,30 @@ class Span:
 class Rule:
     """A pattern, and the spoken form of its matches: a function, or always the same words."""
 
-    __slots__ = ("pattern", "verbalise")
+    __slots__ = ("needs_digits", "pattern", "verbalise")
 
     def __init__(self, pattern: str, spoken: Verbalise | str, flags: int = 0) -> None:
         self.pattern = re.compile(pattern, flags)
+        self.needs_digits = False
         self.verbalise: Verbalise = (lambda _: spoken) if isinstance(spoken, str) else spoken
+
+
+def behind(*words: str, first: str) -> str:
+    """A pattern for the position after one of these words and a space, before a character of the class `first`."""
+    # Few positions have such a character, so that the words are seldom compared.
+    return rf"(?={first})(?:" + "|".join(rf"(?<=\b{re.escape(word)} )" for word in words) + ")"
 
 
 def after(*words: str) -> str:
     """A pattern for the position between one of these words, with a space, and a digit."""
-    return r"(?=\d)(?:" + "|".join(rf"(?<=\b{re.escape(word)} )" for word in words) + ")"
+    return behind(*words, first=r"\d")
+
+
+def need_digits(rules: Iterable[Rule]) -> Iterable[Rule]:
+    """The same rules, which are not tried on text without a digit or a fraction: most sentences have none."""
+    for rule in rules:
+        rule.needs_digits = True
+        yield rule
 
 
 def any_of(words: Iterable[str]) -> str:
@@ -42,7 +57,8 @@ def any_of(words: Iterable[str]) -> str:
 def apply_rules(rules: Sequence[Rule], text: str) -> list[Span]:
     """The matches with their spoken forms: the rule whose match begins first wins, then the one listed first."""
     spans: list[Span] = []
-    upcoming = [rule.pattern.search(text) for rule in rules]
+    has_digits = _DIGIT.search(text)
+    upcoming = [rule.pattern.search(text) if has_digits or not rule.needs_digits else None for rule in rules]
     position = 0
     while True:
         first = _find_first(upcoming)

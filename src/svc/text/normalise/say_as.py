@@ -10,7 +10,7 @@ from collections.abc import Callable
 from svc.text.language import Language
 from svc.text.normalise import get_grammar, normalise
 from svc.text.normalise.english import SIGNS
-from svc.text.normalise.english.dates_and_times import MONTHS
+from svc.text.normalise.english.dates import MONTHS
 from svc.text.normalise.english.numbers import MOST_DIGITS, Numbers
 from svc.text.normalise.grammar import Grammar, parse_roman
 from svc.text.normalise.urls import SignNames

@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from svc.text.normalise.grammar import Currency, Grammar, Noun, build_century_rule
+from svc.text.normalise.grammar import Currency, Grammar, Noun
 from svc.text.normalise.rules import Rule
 from svc.text.normalise.urls import SignNames
 
@@ -26,6 +26,9 @@ ORDINAL_TENS = (
 CENT = Noun("centavo", "centavos")
 EURO = Currency(Noun("euro", "euros"), Noun("céntimo", "céntimos"))
 DOLLAR = Currency(Noun("dólar", "dólares"), CENT)
+PESO = Currency(Noun("peso", "pesos"), CENT)
+# Queens whose names do not end in "a".
+QUEENS = frozenset({"Isabel", "Beatriz"})
 
 
 class Spanish(Grammar):
@@ -34,6 +37,12 @@ class Spanish(Grammar):
     percent = "por ciento"
     to = "a"
     conjunction = "con"
+    by = "por"
+    over = "sobre"
+    per = "por"
+    date_words = ("el", "del", "al", "día")
+    has_round_numbers = True
+    counts_rulers = True
     signs = SignNames(
         at="arroba", dot="punto", slash="barra", hyphen="guion", underscore="guion bajo", hashtag="hashtag",
         equals="igual", question="interrogación", ampersand="y", colon="dos puntos", spell=" ".join,
@@ -45,12 +54,13 @@ class Spanish(Grammar):
     currencies: ClassVar = {
         "€": EURO, "EUR": EURO, "$": DOLLAR, "US$": DOLLAR, "USD": DOLLAR,
         "£": Currency(Noun("libra", "libras", feminine=True), Noun("penique", "peniques")),
-        "¥": Currency(Noun("yen", "yenes"), None), "MXN": Currency(Noun("peso", "pesos"), CENT),
+        "¥": Currency(Noun("yen", "yenes"), None), **dict.fromkeys(("MXN", "ARS", "CLP", "COP", "UYU"), PESO),
         "₹": Currency(Noun("rupia", "rupias", feminine=True), None),
     }  # fmt: skip
     magnitudes: ClassVar = {
         "millones": Noun("millón", "millones"), "millón": Noun("millón", "millones"),
         "M": Noun("millón", "millones"), "mil millones": Noun("mil millones", "mil millones"),
+        "k": Noun("mil", "mil"), "K": Noun("mil", "mil"), "mil": Noun("mil", "mil"),
     }  # fmt: skip
     units: ClassVar = {
         "km/h": Noun("kilómetro por hora", "kilómetros por hora"),
@@ -64,7 +74,11 @@ class Spanish(Grammar):
         "L": Noun("litro", "litros"), "ml": Noun("mililitro", "mililitros"),
         "°C": Noun("grado Celsius", "grados Celsius"), "ºC": Noun("grado Celsius", "grados Celsius"),
         "°F": Noun("grado Fahrenheit", "grados Fahrenheit"), "°": Noun("grado", "grados"),
-        "min": Noun("minuto", "minutos"), "s": Noun("segundo", "segundos"),
+        "h": Noun("hora", "horas", feminine=True), "min": Noun("minuto", "minutos"),
+        "min.": Noun("minuto", "minutos"), "s": Noun("segundo", "segundos"),
+        "seg.": Noun("segundo", "segundos"), "pts.": Noun("punto", "puntos"),
+        "cm²": Noun("centímetro cuadrado", "centímetros cuadrados"),
+        "kcal": Noun("kilocaloría", "kilocalorías", feminine=True),
         "kW": Noun("kilovatio", "kilovatios"), "kWh": Noun("kilovatio hora", "kilovatios hora"),
         "W": Noun("vatio", "vatios"), "V": Noun("voltio", "voltios"), "Hz": Noun("hercio", "hercios"),
         "MHz": Noun("megahercio", "megahercios"), "GHz": Noun("gigahercio", "gigahercios"),
@@ -82,9 +96,26 @@ class Spanish(Grammar):
         "d.C.": "después de Cristo", "a. m.": "de la mañana", "a.m.": "de la mañana",
         "p. m.": "de la tarde", "p.m.": "de la tarde", "tel.": "teléfono", "Tel.": "teléfono",
         "aprox.": "aproximadamente", "vs.": "contra", "Cía.": "compañía", "Sta.": "Santa", "Sto.": "Santo",
+        "cap.": "capítulo", "caps.": "capítulos", "art.": "artículo", "arts.": "artículos", "vol.": "volumen",
+        "fig.": "figura", "Gral.": "general", "Cnel.": "coronel",
+        "Arq.": "arquitecto", "Profa.": "profesora", "Prof.ª": "profesora", "D.ª": "doña", "Dª": "doña",
+        "Fdo.": "firmado", "Bco.": "banco", "Pza.": "plaza", "Ctra.": "carretera", "Pº": "paseo",
+        "dpto.": "departamento", "depto.": "departamento", "tfno.": "teléfono", "máx.": "máximo",
+        "mín.": "mínimo", "S.A.": "sociedad anónima", "S. A.": "sociedad anónima", "S.L.": "sociedad limitada",
+        "JJ. OO.": "Juegos Olímpicos", "JJ.OO.": "Juegos Olímpicos",
+        "RR. HH.": "Recursos Humanos", "RR.HH.": "Recursos Humanos", "EEUU": "Estados Unidos",
+        "EE UU": "Estados Unidos", "s/n": "sin número", "lun.": "lunes", "mié.": "miércoles", "jue.": "jueves",
+        "vie.": "viernes", "sáb.": "sábado", "dom.": "domingo",
     }  # fmt: skip
+    month_abbreviations = ("ene", "feb", "mar", "abr", "may", "jun", "jul", "ago", "sep", "oct", "nov", "dic")
+    numbered = frozenset({
+        "capítulo", "cap", "tomo", "volumen", "vol", "título", "acto", "libro", "parte", "artículo", "anexo",
+        "fase", "tipo", "clase", "nivel", "grupo", "siglo", "siglos", "guerra", "mundial",
+    })  # fmt: skip
+    telephone_words = ("tel", "tfno", "móvil", "celular", "fax", "llam[aeáo]", "whatsapp", "marque")
     ordinal_marks: ClassVar = {
-        ".º": False, "º": False, ".ª": True, "ª": True, "°": False,
+        ".º": False, "º": False, ".ª": True, "ª": True, "°": False, "ro": False, "do": False, "to": False,
+        "mo": False, "vo": False, "ra": True, "da": True, "ta": True, "ma": True, "va": True,
     }  # fmt: skip
     fractions: ClassVar = {
         "1/2": "un medio", "½": "un medio", "1/3": "un tercio", "2/3": "dos tercios", "1/4": "un cuarto",
@@ -123,8 +154,10 @@ class Spanish(Grammar):
         words = f"{ORDINAL_TENS[tens]} {ORDINALS[ones]}".strip()
         return words.replace("o ", "a ")[:-1] + "a" if feminine else words
 
-    def large_money(self, whole: str, decimals: str | None, magnitude: Noun, currency: Currency) -> str:
-        return f"{self.quantity(whole, decimals, magnitude)} de {currency.unit.many}"
+    def count_ruler(self, number: int, name: str) -> str:
+        if number > 10:
+            return self.cardinal(number)
+        return self.ordinal(number, feminine=name.endswith("a") or name in QUEENS)
 
     def date(self, day: int, month: int, year: int | None) -> str:
         spoken = f"{self.cardinal(day)} de {self.months[month - 1]}"
@@ -133,15 +166,17 @@ class Spanish(Grammar):
     def time(self, hour: int, minute: int) -> str:
         spoken = self.cardinal(hour, feminine=True)
         if minute == 0:
-            return f"{spoken} en punto"
+            return f"{spoken} en punto" if hour <= 12 else f"{spoken} horas"
         return f"{spoken} y {self.cardinal(minute)}"
 
     def extra_rules(self) -> list[Rule]:
-        """Centuries, and two ordinals that are shortened before a noun."""
+        """Centuries, two ordinals that are shortened before a noun, and halves, which are not counted."""
         return [
-            build_century_rule(r"(?<=\b[Ss]iglo )(?P<numeral>[IVX]++)\b", self.cardinal),
-            Rule(r"(?<!\d)1\.?er\b", "primer"),
-            Rule(r"(?<!\d)3\.?er\b", "tercer"),
+            Rule(r"\bs\.(?= [IVX]+\b)", "siglo"),
+            Rule(r"(?<!\d)1\.?er\b\.?", "primer"),
+            Rule(r"(?<!\d)3\.?er\b\.?", "tercer"),
+            Rule(r"(?<![\d/])(?:1/2|½)(?= (?:kilo|litro|metro|minuto|vaso)\b)", "medio"),
+            Rule(r"(?<![\d/])(?:1/2|½)(?= (?:hora|taza|docena|cucharad\w+)\b)", "media"),
         ]
 
     def _below_thousand(self, number: int) -> str:
@@ -154,3 +189,7 @@ class Spanish(Grammar):
             tens, ones = divmod(rest, 10)
             tail = TENS[tens] + (f" y {SMALL[ones]}" if ones else "")
         return f"{HUNDREDS[hundreds]} {tail}".strip()
+
+
+class LatinAmericanSpanish(Spanish):
+    group = r"[., ]\d{3}"  # 1,000.50 in Mexico, 1.000,50 in Argentina

@@ -22,19 +22,28 @@ class SignNames:
     ampersand: str
     colon: str
     spell: Callable[[str], str]
+    plus: str = ""
 
     def find(self, sign: str) -> str:
         return {
             "@": self.at, ".": self.dot, "/": self.slash, "-": self.hyphen, "_": self.underscore,
             "#": self.hashtag, "=": self.equals, "?": self.question, "&": self.ampersand, ":": self.colon,
+            "+": self.plus,
         }.get(sign, "")  # fmt: skip
 
+
+# Short words; other parts of one or two letters are spelt.
+WORDS = frozenset({
+    "an", "as", "at", "be", "by", "do", "go", "he", "hi", "if", "in", "is", "it", "me", "my", "no", "of", "on", "or",
+    "so", "to", "up", "we",
+})  # fmt: skip
 
 # Parts of addresses with an irregular spoken form; None is spelt letter by letter.
 LABELS = {
     "edu": None, "io": None, "ai": None, "us": None, "id": None, "exe": None, "api": None, "faq": None,
     "url": None, "gov": "gov", "txt": "text", "jpg": "JPEG", "yml": "yaml", "usr": "user", "etc": "etsy",
-    "src": "source", "py": "pie", "co": "co", "me": "me",
+    "src": "source", "py": "pie", "co": "co", "docx": None, "bashrc": "bash RC", "zshrc": "ZSH RC",
+    "vimrc": "vim RC", "npmrc": "NPM RC",
 }  # fmt: skip
 
 TOP_LEVELS = (
@@ -44,8 +53,10 @@ TOP_LEVELS = (
 EXTENSIONS = (
     "txt|pdf|docx?|xlsx?|pptx?|csv|tsv|json|ya?ml|toml|xml|html?|css|js|ts|tsx|jsx|py|rb|go|rs|java|cpp|hpp|cs|php|sh|"
     "bat|exe|dll|zip|tar|gz|rar|7z|jpe?g|png|gif|svg|webp|mp3|mp4|wav|ogg|flac|mov|avi|mkv|md|log|ini|cfg|conf|sql|db|"
-    "iso|dmg|apk|onnx|bin|lock"
+    "iso|dmg|apk|onnx|bin|lock|ipynb|env|h|c|JPE?G|PNG|GIF|HEIC|PDF|MP[34]|MOV|CSV|TXT|DOCX?|XLSX?|ZIP"
 )
+# Files whose name is nothing but an extension.
+DOT_FILES = "gitignore|bashrc|zshrc|npmrc|vimrc|dockerignore|gitconfig|profile"
 
 _PART = re.compile(r"\d+|[^\W\d_]+|[^\w\s]|_")
 _VOWEL = re.compile(r"[aeiouyàâäáãéèêëíìîïóòôöõúùûüæœ]", re.IGNORECASE)
@@ -64,7 +75,7 @@ def build_rules(signs: SignNames, say_integer: Callable[[str], str]) -> list[Rul
         return label or signs.spell(part.upper())
 
     def is_pronounceable(part: str) -> bool:
-        return not part.isascii() or (len(part) > 2 and bool(_VOWEL.search(part)))
+        return not part.isascii() or part.lower() in WORDS or (len(part) > 2 and bool(_VOWEL.search(part)))
 
     def say_parts(address: str) -> str:
         return " ".join(filter(None, (say_part(part) for part in _PART.findall(address))))
@@ -75,6 +86,9 @@ def build_rules(signs: SignNames, say_integer: Callable[[str], str]) -> list[Rul
     def say_hashtag(match: re.Match[str]) -> str:
         return f"{signs.hashtag} {say_parts(_CAMEL_CASE.sub(' ', match['tag'].replace('_', ' ')))}"
 
+    def say_community(match: re.Match[str]) -> str:
+        return say_parts(_CAMEL_CASE.sub(" ", match["address"]))
+
     def say_handle(match: re.Match[str]) -> str:
         return f"{signs.at} {say_parts(match['handle'])}"
 
@@ -84,10 +98,16 @@ def build_rules(signs: SignNames, say_integer: Callable[[str], str]) -> list[Rul
     return [
         Rule(rf"\b(?:https?|ftp)://(?P<address>{path})", say_address),
         Rule(r"\bmailto:", ""),
-        Rule(r"(?<![\w.+-])(?P<address>[\w.+-]{1,64}+@[\w-]{1,63}+(?:\.[\w-]{1,63})++)", say_address),
+        Rule(
+            r"(?<![\w.+-])(?P<address>[\w.+-]{1,64}+@(?!\d+(?:\.\d+)*(?![\w.-]))[\w-]{1,63}+(?:\.[\w-]{1,63})++)",
+            say_address,
+        ),
         Rule(rf"{before}(?P<address>{domain}(?:[/?:]{path})?)", say_address),
         Rule(rf"{before}(?P<address>[\w-]{{1,100}}(?:\.[\w-]{{1,40}}){{0,3}}\.(?:{EXTENSIONS}))(?!\w)", say_address),
+        Rule(rf"(?<![\w./])(?P<address>\.(?:{EXTENSIONS}|{DOT_FILES}))(?!\w)", say_address),
         Rule(r"(?<![\w/])(?P<address>~?(?:/[\w.-]{1,100}){2,20}/?)(?<!\.)", say_address),
-        Rule(r"(?<![\w#&])#(?P<tag>[^\W\d]\w{0,100})", say_hashtag),
+        Rule(r"(?<![\w/])(?P<address>~(?:/[\w.-]{1,100}){1,20}/?)(?<!\.)", say_address),
+        Rule(r"(?<![\w/@.])(?P<address>[ru]/[A-Za-z]\w{2,40})(?![\w/])", say_community),
+        Rule(r"(?<![\w#&])#(?P<tag>(?:\d{1,4}(?=[^\W\d_]{3}))?[^\W\d]\w{0,100})", say_hashtag),
         Rule(r"(?<![\w@.])@(?P<handle>\w{1,50}(?:\.\w{1,50})*)", say_handle),
     ]

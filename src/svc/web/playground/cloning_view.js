@@ -24,7 +24,9 @@ export class CloningView {
     this.#clonedVoices.addEventListener("update", ({ detail }) => this.#showSimilarity(detail));
     this.#clonedVoices.addEventListener("remove", ({ detail }) => this.#showRemoved(detail));
     element("clone-name").maxLength = serverConfig.max_name_length;
-    element("clone-language").append(...serverConfig.languages.map((code) => new Option(nameLanguage(code), code)));
+    element("clone-language").append(
+      ...serverConfig.languages.map(({ code, grade }) => new Option(describeLanguage(code, grade), code)),
+    );
     element("record").addEventListener("click", () => this.#toggleRecording());
     element("file").addEventListener("change", ({ target }) => target.files[0] && this.#check(target.files[0]));
     element("clone-form").addEventListener("submit", (event) => this.#submit(event));
@@ -195,4 +197,9 @@ function createCheckItem({ grade, title, text }) {
   name.textContent = title;
   item.append(name, ` ${text}`);
   return item;
+}
+
+/** A language as the menu names it; one that is not as good as the voices' own says so. */
+function describeLanguage(code, grade) {
+  return grade === "good" ? nameLanguage(code) : `${nameLanguage(code)} (${grade})`;
 }

@@ -1,10 +1,11 @@
 // The speak view: plays the text, highlights the words, draws the waveform, shows the timings, and saves the clip.
 
-import { ApiError } from "./api_client.js";
+import { ApiError, serverConfig } from "./api_client.js";
 import { fileExtension } from "./controls.js";
 import { HighlightedText } from "./highlighted_text.js";
 import { Waveform } from "./pcm_buffer.js";
 import { Playback } from "./playback.js";
+import { nameLanguage } from "./voice_picker.js";
 import { element } from "./widgets.js";
 
 const formatSeconds = (value) => `${value.toFixed(1)} s`;
@@ -34,6 +35,7 @@ export class SpeakView {
     element("download").addEventListener("click", () => this.#download());
     element("seek").addEventListener("input", ({ target }) => this.#seek(Number(target.value)));
     addEventListener("keydown", (event) => this.#handleKey(event));
+    element("spoken-languages").textContent = describeLanguages(serverConfig.languages);
   }
 
   stop() {
@@ -174,4 +176,11 @@ function saveFile(file, title, format) {
   link.download = `${name || "speech"}.${fileExtension(format)}`;
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}
+
+/** The languages that a text may be in, by grade. */
+function describeLanguages(languages) {
+  const list = (wanted) => languages.filter(({ grade }) => grade === wanted).map(({ code }) => nameLanguage(code));
+  const [good, fair] = [list("good"), list("fair")];
+  return `Reads ${good.join(", ")}${fair.length ? `; with an accent ${fair.join(", ")}` : ""}.`;
 }

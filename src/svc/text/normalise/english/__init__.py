@@ -3,15 +3,23 @@
 from svc.text.normalise import typography, urls
 from svc.text.normalise.english import (
     abbreviations,
-    dates_and_times,
+    addresses,
+    chats,
+    code,
+    counting,
+    dates,
+    magnitudes,
     mathematics,
     money,
-    numbers,
+    names,
     phones_and_versions,
+    roman,
+    times,
     units,
+    years,
 )
 from svc.text.normalise.english.numbers import Numbers
-from svc.text.normalise.rules import Rule
+from svc.text.normalise.rules import Rule, need_digits
 from svc.text.normalise.urls import SignNames
 
 _VOWELS = frozenset("AEIOUY")
@@ -24,26 +32,33 @@ def _spell(letters: str) -> str:
 
 SIGNS = SignNames(
     at="at", dot="dot", slash="slash", hyphen="dash", underscore="underscore", hashtag="hashtag",
-    equals="equals", question="question mark", ampersand="and", colon="colon", spell=_spell,
+    equals="equals", question="question mark", ampersand="and", colon="colon", spell=_spell, plus="plus",
 )  # fmt: skip
 
 
 def build_rules(*, british: bool) -> tuple[Rule, ...]:
     speller = Numbers(british)
     return (
+        *code.ARROWS,
         *typography.BLOCKS,
+        *code.build_number_sign_rules(speller),
         *urls.build_rules(SIGNS, speller.integer),
-        *dates_and_times.build_date_rules(speller),
-        *phones_and_versions.build_phone_rules(speller),
-        *dates_and_times.build_time_rules(speller),
-        *money.build_rules(speller),
+        *dates.build_rules(speller),
+        *need_digits(years.build_rules(speller)),
+        *need_digits(phones_and_versions.build_phone_rules(speller)),
+        *times.build_rules(speller),
+        *need_digits(money.build_rules(speller)),
+        *addresses.build_rules(speller),
+        *chats.RULES,
         *abbreviations.RULES,
-        *units.build_rules(speller),
+        *code.build_rules(speller),
+        *need_digits(units.build_rules(speller)),
         *mathematics.build_rules(speller),
-        *phones_and_versions.build_version_rules(speller),
-        *abbreviations.build_letter_rules(speller),
-        *numbers.build_roman_rules(speller),
-        *numbers.build_rules(speller),
+        *need_digits(phones_and_versions.build_version_rules(speller)),
+        *need_digits(magnitudes.build_rules(speller)),
+        *names.build_rules(speller),
+        *roman.build_rules(speller),
+        *need_digits(counting.build_rules(speller)),
         Rule(r"(?<![^\W_])<3(?!\d)", "heart"),
         Rule(r"[ ]*&[ ]*", " and "),
         Rule(r"(?<=[^\W\d_])/(?=[^\W_])", " "),

@@ -1,68 +1,25 @@
 """Amounts of money."""
 
 import re
-from dataclasses import dataclass
 
-from svc.text.normalise.english.numbers import MAGNITUDES, NUMBER, NUMBER_START, Numbers
-from svc.text.normalise.english.units import UNITS, is_adjective
+from svc.text.normalise.english.adjectives import is_adjective
+from svc.text.normalise.english.currencies import CODES, CURRENCIES, SYMBOLS
+from svc.text.normalise.english.numbers import MAGNITUDES, MEASURED, NUMBER, NUMBER_START, SIGNS, Numbers, unify
+from svc.text.normalise.english.unit_names import UNITS
 from svc.text.normalise.rules import Rule, any_of
 
+# What a price is for, written after it.
+PER = {
+    "p/m": "month", "pcm": "calendar month", "p.a.": "annum", "p.a": "annum", "pa": "annum", "p/a": "annum",
+    "p/w": "week", "pw": "week", "p/h": "hour", "ph": "hour", "p/d": "day", "p/p": "person", "pp": "person",
+}  # fmt: skip
 
-@dataclass(frozen=True, slots=True)
-class Currency:
-    """Singular and plural of a currency and of its hundredth part."""
-
-    one: str
-    many: str
-    cent: str = "cent"
-    cents: str = "cents"
-
-
-DOLLAR = Currency("dollar", "dollars")
-SYMBOLS = {
-    "$": DOLLAR,
-    "US$": Currency("US dollar", "US dollars"),
-    "A$": Currency("Australian dollar", "Australian dollars"),
-    "C$": Currency("Canadian dollar", "Canadian dollars"),
-    "CA$": Currency("Canadian dollar", "Canadian dollars"),
-    "HK$": Currency("Hong Kong dollar", "Hong Kong dollars"),
-    "NZ$": Currency("New Zealand dollar", "New Zealand dollars"),
-    "R$": Currency("real", "reais", "centavo", "centavos"),
-    "£": Currency("pound", "pounds", "penny", "pence"),
-    "€": Currency("euro", "euros"),
-    "¥": Currency("yen", "yen", "sen", "sen"),
-    "₹": Currency("rupee", "rupees", "paisa", "paise"),
-    "Rs.": Currency("rupee", "rupees", "paisa", "paise"),
-    "Rs": Currency("rupee", "rupees", "paisa", "paise"),
-    "₩": Currency("won", "won", "jeon", "jeon"),
-    "₽": Currency("ruble", "rubles", "kopek", "kopeks"),
-    "₿": Currency("bitcoin", "bitcoins"),
-    "₺": Currency("lira", "lira", "kurus", "kurus"),
-    "₪": Currency("shekel", "shekels", "agora", "agorot"),
-    "₫": Currency("dong", "dong"),
-    "₴": Currency("hryvnia", "hryvnias"),
-    "₦": Currency("naira", "naira", "kobo", "kobo"),
-    "₱": Currency("peso", "pesos", "centavo", "centavos"),
-}
-CODES = {
-    "USD": SYMBOLS["US$"],
-    "EUR": SYMBOLS["€"],
-    "GBP": Currency("British pound", "British pounds", "penny", "pence"),
-    "JPY": SYMBOLS["¥"],
-    "INR": Currency("Indian rupee", "Indian rupees", "paisa", "paise"),
-    "AUD": SYMBOLS["A$"],
-    "CAD": SYMBOLS["C$"],
-    "CHF": Currency("Swiss franc", "Swiss francs", "centime", "centimes"),
-    "CNY": Currency("yuan", "yuan", "fen", "fen"),
-    "RMB": Currency("yuan", "yuan", "fen", "fen"),
-    "BRL": SYMBOLS["R$"],
-    "MXN": Currency("Mexican peso", "Mexican pesos", "centavo", "centavos"),
-    "BTC": SYMBOLS["₿"],
-}
-CURRENCIES = SYMBOLS | CODES
-
-_MAGNITUDE = r"(?:(?P<magnitude>[kKmMbBtT]|[mM][nNmM]|[bBtT][nN])|[ -]?(?P<word>thousand|million|billion|trillion))?"
-_PER = r"(?:/(?P<per>[a-z]{1,20})\b(?:\.(?=[ ][^A-Z]))?)?"
+_LETTERS = r"[kKmMbBtT]|[mM][nNmM]|[bBtT][nN]"
+_MAGNITUDE = rf"(?:(?P<magnitude>{_LETTERS})|[ -]?(?P<word>thousand|million|billion|trillion|mil\b|mln|bn|mn))?"
+_PER = rf"(?:/(?P<per>[a-z]{{1,20}})\b(?:\.(?=[ ][^A-Z]))?|[ ](?P<short>{any_of(PER)})(?!\w))?"
+# Points or spaces as separators of thousands, with euros: €1.299.
+_EURO = r"\d{1,3}(?:[. ]\d{3})++(?![\d,])"
+_RESOLUTIONS = frozenset({"144", "240", "360", "480", "720"})
 
 
 def build_rules(numbers: Numbers) -> list[Rule]:
@@ -75,7 +32,7 @@ def build_rules(numbers: Numbers) -> list[Rule]:
         many = currency.one if adjective else currency.many
         if magnitude:
             return f"{numbers.number(written)} {MAGNITUDES[magnitude.lower()]} {many}"
-        whole, _, hundredths = written.replace(",", "").partition(".")
+        whole, _, hundredths = unify(written).partition(".")
         if len(hundredths) not in (0, 2):
             return f"{numbers.number(written)} {many}"
         cents = int(hundredths or 0)
@@ -85,26 +42,53 @@ def build_rules(numbers: Numbers) -> list[Rule]:
         spoken = f"{numbers.integer(whole)} {currency.one if whole == '1' else many}"
         return f"{spoken} and {cent_words}" if cents else spoken
 
-    def say_money(match: re.Match[str]) -> str:
-        spoken = f"minus {say_amount(match)}" if match["sign"] else say_amount(match)
+    def add_per(match: re.Match[str], spoken: str) -> str:
+        if match["per"] == "ea":
+            return f"{spoken} each"
+        if match["short"]:
+            return f"{spoken} per {PER[match['short']]}"
         return f"{spoken} per {UNITS.get(match['per'], match['per'])}" if match["per"] else spoken
 
+    def say_money(match: re.Match[str]) -> str:
+        return add_per(match, SIGNS.get((match["sign"] or "").strip(), "") + say_amount(match))
+
+    def say_thousands(match: re.Match[str]) -> str:
+        currency = CURRENCIES["€"]
+        return f"{numbers.integer(re.sub('[. ]', '', match['number']))} {currency.many}"
+
     def say_range(match: re.Match[str]) -> str:
-        return f"{numbers.number(match['low'])} to {say_amount(match)}"
+        low, magnitude = numbers.number(match["low"]), match["low_magnitude"]
+        if magnitude and magnitude.lower() != (match["magnitude"] or match["word"] or "").lower():
+            low += f" {MAGNITUDES[magnitude.lower()]}"
+        return add_per(match, f"{low} to {say_amount(match)}")
 
     def say_cents(match: re.Match[str]) -> str:
         return f"{numbers.number(match['number'])} {'cent' if match['number'] == '1' else 'cents'}"
 
-    sign = r"(?<![\w.)])(?P<sign>-[ ]?)?"
+    def say_pence(match: re.Match[str]) -> str | None:
+        """99p is a price; 720p is a picture."""
+        return f"{numbers.integer(match['number'])} pence" if match["number"] not in _RESOLUTIONS else None
+
+    def say_dollars(match: re.Match[str]) -> str:
+        return f"{numbers.number(match['number'])} {CURRENCIES[match['code']].many}"
+
+    sign = r"(?<![\w.)~])(?P<sign>[-~][ ]?)?"
     end = r"(?![^\W_])"
+    number = rf"(?P<number>{MEASURED})"
     return [
         Rule(
-            rf"(?<!\w)(?P<currency>{symbol})[ ]?(?P<low>{NUMBER})[ ]?[-–][ ]?(?:{symbol})?(?P<number>{NUMBER})"
-            rf"{_MAGNITUDE}{end}",
+            rf"(?<!\w)(?P<currency>{symbol})[ ]?(?P<low>{NUMBER})(?P<low_magnitude>{_LETTERS})?[ ]?[-–][ ]?"
+            rf"(?:{symbol})?(?P<number>{NUMBER}){_MAGNITUDE}{end}{_PER}",
             say_range,
         ),
-        Rule(rf"{sign}(?P<currency>{symbol})[ ]?(?P<number>{NUMBER}){_MAGNITUDE}{end}{_PER}", say_money),
-        Rule(rf"{sign}(?P<currency>{code})[ ]?(?P<number>{NUMBER}){_MAGNITUDE}{end}{_PER}", say_money),
-        Rule(rf"{sign}(?P<number>{NUMBER}){_MAGNITUDE}[ ]?(?P<currency>{symbol}|{code})(?!\w){_PER}", say_money),
+        Rule(rf"(?<!\w)€[ ]?(?P<number>{_EURO})", say_thousands),
+        Rule(rf"{NUMBER_START}(?P<number>{_EURO})[ ]?€", say_thousands),
+        Rule(rf"(?<!\w)\$(?P<number>{NUMBER})[ ](?P<code>USD|CAD|AUD|NZD|SGD|HKD)(?!\w)", say_dollars),
+        Rule(rf"{sign}(?P<currency>{symbol})[ ]?{number}{_MAGNITUDE}{end}{_PER}", say_money),
+        Rule(rf"{sign}(?P<currency>{code})[ ]?{number}{_MAGNITUDE}{end}{_PER}", say_money),
+        Rule(rf"{sign}{NUMBER_START}{number}{_MAGNITUDE}[ ]?(?P<currency>{symbol}|{code})(?!\w){_PER}", say_money),
+        Rule(r"(?<=[€$£]\d)[.,]-(?!\w)|(?<=[€$£]\d\d)[.,]-(?!\w)|(?<=\d\d\d)[.,]-(?!\w)", ""),  # €15,-
+        Rule(r"(?<=\d)[ ]?[x×][ ]?(?=[$£€]\d)", " times "),
         Rule(rf"{NUMBER_START}(?P<number>{NUMBER})[ ]?¢", say_cents),
+        Rule(rf"{NUMBER_START}(?P<number>[1-9]\d{{0,2}})p{end}", say_pence),
     ]

@@ -1,10 +1,7 @@
-"""English numbers: cardinals, ordinals, years, codes, ranges and Roman numerals."""
+"""The words of English numbers: cardinals, ordinals, years and codes."""
 
 import re
 from dataclasses import dataclass
-
-from svc.text.normalise.grammar import parse_roman
-from svc.text.normalise.rules import Rule, after
 
 SMALL = (
     "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
@@ -23,7 +20,8 @@ IRREGULAR_ORDINALS = {
 MAGNITUDES = {
     "k": "thousand", "thousand": "thousand", "m": "million", "mm": "million", "mn": "million",
     "mio": "million", "million": "million", "b": "billion", "bn": "billion", "billion": "billion",
-    "t": "trillion", "tn": "trillion", "trillion": "trillion",
+    "t": "trillion", "tn": "trillion", "trillion": "trillion", "mil": "million", "mln": "million",
+    "bln": "billion",
 }  # fmt: skip
 
 # Longer numbers have no common name: they are spoken digit by digit.
@@ -32,12 +30,32 @@ MOST_DIGITS = 3 * len(SCALES)
 NUMBER_START = r"(?<![^\W_])(?<!\d[.,])"
 NUMBER = r"(?:\d{1,3}(?:,\d{2,3})*,\d{3}(?!\d)|\d++)(?:\.\d++)?"
 
+# As continental Europe writes them: 1.000.000, 10 000, 1.299,00 and 2,5.
+GROUPED = r"\d{1,3}(?:\.\d{3}){2,}+(?![.\d])|\d{1,3}(?:[ ]000)++(?!\d)"
+DECIMAL_COMMA = r"(?:\d{1,3}(?:[. ]\d{3})++|\d++),\d{1,2}(?![\d,])"
+EUROPEAN = r"\d{1,3}(?:\.\d{3})++,\d{1,2}(?![\d,])"
+# A number before a unit or a currency, where a comma can hardly separate the items of a list.
+MEASURED = rf"(?:{DECIMAL_COMMA}|{GROUPED}|{NUMBER}|\.\d++)"
+# A number that may have a sign.
+SIGNED = rf"(?:(?<![\w.)°%/~])(?P<sign>[-+~#])[ ]?)?{NUMBER_START}(?P<number>{NUMBER})"
+SIGNS = {"-": "minus ", "+": "plus ", "~": "about ", "#": "number ", "±": "plus or minus "}
+
+_DECIMAL_COMMA = re.compile(DECIMAL_COMMA)
+_GROUPED = re.compile(GROUPED)
+
 
 def pluralise_number(words: str) -> str:
     """The plural of a number: nineties, fives, sixes."""
     if words.endswith("y"):
         return words[:-1] + "ies"
     return words + ("es" if words.endswith("x") else "s")
+
+
+def unify(written: str) -> str:
+    """The digits without separators of thousands, and a point before the decimals."""
+    if _DECIMAL_COMMA.fullmatch(written):
+        return re.sub("[. ]", "", written).replace(",", ".")
+    return re.sub("[,. ]" if _GROUPED.fullmatch(written) else "[, ]", "", written)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +94,13 @@ class Numbers:
 
     def number(self, written: str) -> str:
         """A number as it is written, with commas and decimals."""
-        whole, _, decimals = written.replace(",", "").partition(".")
+        whole, _, decimals = unify(written).partition(".")
         spoken = self.integer(whole) if whole else ""
         return f"{spoken} point {self.digits(decimals)}".strip() if decimals else spoken
+
+    def signed(self, match: re.Match[str]) -> str:
+        """The `number` of a match after its `sign`."""
+        return SIGNS.get(match["sign"] or "", "") + self.number(match["number"])
 
     def integer(self, digits: str) -> str:
         """A whole number; digit by digit if it has leading zeros."""
@@ -121,108 +143,3 @@ class Numbers:
             tail = TENS[tens] + (f"-{SMALL[ones]}" if ones else "")
         link = " and " if self.british and words and tail else " "
         return (words + link + tail).strip()
-
-
-# Their numbers are spoken in pairs of digits: "Boeing seven forty-seven", "room one oh one".
-NAMED_BY_NUMBER = (
-    "AA", "Airbus", "Apartment", "Area", "Boeing", "Bus", "GTX", "RTX", "UA", "Flight", "flight", "Highway",
-    "highway", "Interstate", "Porsche", "Route", "route", "Room", "room", "Suite", "Unit",
-)  # fmt: skip
-
-# A number before the name of one of these is a house number: "twelve fifty Oak Street".
-STREETS = (
-    "St|Street|Ave|Avenue|Rd|Road|Blvd|Boulevard|Dr|Drive|Ln|Lane|Ct|Court|Way|Place|Pl|Square|Highway|Hwy|Parkway"
-)
-
-SIGNS = {"-": "minus ", "+": "plus ", "~": "about ", "#": "number "}
-
-
-def build_rules(numbers: Numbers) -> list[Rule]:
-    def say_ordinal(match: re.Match[str]) -> str | None:
-        digits = match["number"].replace(",", "")
-        return numbers.ordinal(int(digits)) if len(digits) <= MOST_DIGITS else None
-
-    def say_ordinal_range(match: re.Match[str]) -> str:
-        return f"{numbers.ordinal(int(match['low']))} to {numbers.ordinal(int(match['high']))}"
-
-    def say_code(match: re.Match[str]) -> str:
-        return numbers.code(match["number"])
-
-    def say_range(match: re.Match[str]) -> str:
-        return f"{numbers.number(match['low'])} to {numbers.number(match['high'])}"
-
-    def say_magnitude(match: re.Match[str]) -> str:
-        return f"{numbers.number(match['number'])} {MAGNITUDES[match['magnitude'].lower()]}"
-
-    def say_times(match: re.Match[str]) -> str:
-        return f"{numbers.number(match['number'])} times"
-
-    def say_number(match: re.Match[str]) -> str:
-        return SIGNS.get(match["sign"] or "", "") + numbers.number(match["number"])
-
-    def say_plus(match: re.Match[str]) -> str:
-        return f"{numbers.number(match['number'])} plus"
-
-    return [
-        Rule(
-            rf"{NUMBER_START}(?P<low>\d{{1,4}})(?:st|nd|rd|th)[-–](?P<high>\d{{1,4}})(?:st|nd|rd|th)\b",
-            say_ordinal_range,
-        ),
-        Rule(rf"{NUMBER_START}(?P<number>\d{{1,3}}(?:,\d{{3}})+|\d+)(?:st|nd|rd|th)\b", say_ordinal, re.IGNORECASE),
-        Rule(
-            rf"{after(*NAMED_BY_NUMBER)}(?P<number>\d{{3,4}})(?![\d.,]\d|\d)(?![^\W_])",
-            say_code,
-        ),
-        Rule(rf"{NUMBER_START}(?P<low>{NUMBER})(?:[-–—]|[ ][–—][ ])(?P<high>{NUMBER})(?![\d-])(?![^\W_])", say_range),
-        Rule(
-            rf"{NUMBER_START}(?P<number>\d{{3,4}})(?=[ ](?:[NSEW]\.?[ ])?(?:[A-Z][\w']+[ ]){{1,3}}(?:{STREETS})\b)",
-            say_code,
-        ),
-        Rule(rf"{NUMBER_START}(?P<number>{NUMBER})(?P<magnitude>M|bn|mn|(?<=\.\d)B)(?![^\W_])", say_magnitude),
-        Rule(rf"{NUMBER_START}(?P<number>{NUMBER})[xX](?![^\W_]|[ ]?[-+=*/^×)])", say_times),
-        Rule(rf"{NUMBER_START}(?P<number>{NUMBER})\+(?![^\s.,;:!?)])", say_plus),
-        Rule(rf"(?:(?<![\w.)°%/])(?P<sign>[-+~#])[ ]?)?{NUMBER_START}(?P<number>{NUMBER})(?![^\W\d_])", say_number),
-        Rule(r"(?<![\w.])(?P<sign>-)?(?P<number>\.\d+)(?![^\W_])", say_number),
-        Rule(r"(?P<number>\d+)(?P<sign>(?!))?", lambda match: f"{numbers.integer(match['number'])} "),
-    ]
-
-
-# After these a Roman numeral is an ordinal: "Henry VIII" is Henry the eighth.
-MONARCHS = frozenset({
-    "Albert", "Alexander", "Alfonso", "Anne", "Benedict", "Carlos", "Catherine", "Charles", "Christian",
-    "Clement", "Constantine", "Edward", "Elizabeth", "Felipe", "Ferdinand", "Francis", "Frederick",
-    "George", "Gregory", "Gustav", "Harald", "Henri", "Henry", "Innocent", "Isabella", "Ivan", "James",
-    "John", "Julius", "Leo", "Leopold", "Louis", "Ludwig", "Margaret", "Mary", "Maximilian", "Mehmed",
-    "Napoleon", "Nicholas", "Olaf", "Otto", "Paul", "Pedro", "Peter", "Philip", "Pius", "Ptolemy",
-    "Rameses", "Ramesses", "Richard", "Robert", "Stephen", "Sixtus", "Urban", "Victor", "Emmanuel",
-    "Wilhelm", "William",
-})  # fmt: skip
-
-# After these a Roman numeral is a cardinal, even a single I, V or X: "Chapter IV".
-NUMBERED = frozenset({
-    "Act", "act", "Apollo", "Appendix", "Article", "article", "Book", "book", "Bowl", "Chapter", "chapter",
-    "Class", "Division", "Episode", "episode", "Figure", "Grade", "Level", "Number", "Page", "Part",
-    "part", "Phase", "phase", "Saturn", "Scene", "scene", "Section", "section", "Stage", "stage", "Table",
-    "Title", "Type", "type", "Unit", "Volume", "volume", "War",
-})  # fmt: skip
-
-_WORD_BEFORE = re.compile(r"(?P<word>[A-Za-z]+)[ ]\Z")
-_AFTER_FIRST = re.compile(r"[ ](?:of|was|ruled|reigned)\b|[,.;:)]|$")  # "George I was", but "George, I think"
-
-
-def build_roman_rules(numbers: Numbers) -> list[Rule]:
-    def say_roman(match: re.Match[str]) -> str | None:
-        numeral, number = match["numeral"], parse_roman(match["numeral"])
-        found = _WORD_BEFORE.search(match.string, max(0, match.start() - 30), match.start())
-        if not number or not found:
-            return None
-        word = found["word"]
-        if word in NUMBERED:
-            return numbers.cardinal(number) if numeral not in ("L", "C") else None
-        if word in MONARCHS and set(numeral) <= set("IVX"):
-            reigns = numeral != "I" or _AFTER_FIRST.match(match.string, match.end())
-            return f"the {numbers.ordinal(number)}" if reigns else None
-        is_sequel = len(numeral) > 1 and set(numeral) <= set("IVX") and word[0].isupper()
-        return numbers.cardinal(number) if is_sequel else None
-
-    return [Rule(r"(?<=[^\W_][ ])(?P<numeral>[IVXLC]++)(?![^\W_]|[-&.][^\W_]|'[^\Ws])", say_roman)]

@@ -2,135 +2,78 @@
 
 import re
 
-from svc.text.normalise.english.numbers import NUMBER, Numbers
+from svc.text.normalise.english.adjectives import FUNCTION_WORDS, is_adjective
+from svc.text.normalise.english.numbers import MEASURED, NUMBER, SIGNS, Numbers, unify
+from svc.text.normalise.english.unit_names import UNITS, name_unit, pluralise_unit
 from svc.text.normalise.rules import Rule, any_of
 
-# Names in the singular.
-UNITS = {
-    # length, area, volume
-    "nm": "nanometer", "µm": "micrometer", "μm": "micrometer", "mm": "millimeter", "cm": "centimeter",
-    "dm": "decimeter", "m": "meter", "km": "kilometer", "ft": "foot", "yd": "yard", "yds": "yard",
-    "mi": "mile", "in": "inch", "ha": "hectare", "sqm": "square meter", "sqft": "square foot",
-    "sq ft": "square foot", "sq. ft": "square foot", "sq mi": "square mile", "sq km": "square kilometer",
-    "sq m": "square meter", "ml": "milliliter", "mL": "milliliter", "cl": "centiliter", "dl": "deciliter",
-    "l": "liter", "L": "liter", "gal": "gallon", "fl oz": "fluid ounce", "fl. oz": "fluid ounce",
-    "tsp": "teaspoon", "tbsp": "tablespoon", "cc": "cubic centimeter",
-    # mass, force, pressure, energy
-    "µg": "microgram", "μg": "microgram", "mcg": "microgram", "mg": "milligram", "g": "gram",
-    "kg": "kilogram", "kgs": "kilogram", "lb": "pound", "lbs": "pound", "oz": "ounce", "N": "newton",
-    "kN": "kilonewton", "Nm": "newton meter", "Pa": "pascal", "hPa": "hectopascal", "kPa": "kilopascal",
-    "MPa": "megapascal", "psi": "P S I", "bar": "bar", "mbar": "millibar", "J": "joule", "kJ": "kilojoule",
-    "MJ": "megajoule", "cal": "calorie", "kcal": "kilocalorie", "Wh": "watt hour", "kWh": "kilowatt hour",
-    "MWh": "megawatt hour", "GWh": "gigawatt hour", "TWh": "terawatt hour", "eV": "electron volt",
-    "BTU": "B T U",
-    # time
-    "ns": "nanosecond", "µs": "microsecond", "μs": "microsecond", "ms": "millisecond", "s": "second",
-    "sec": "second", "secs": "second", "min": "minute", "mins": "minute", "h": "hour", "hr": "hour",
-    "hrs": "hour", "yr": "year", "yrs": "year", "wk": "week", "wks": "week", "mo": "month", "mos": "month",
-    # electricity, light, sound, frequency
-    "W": "watt", "mW": "milliwatt", "kW": "kilowatt", "MW": "megawatt", "GW": "gigawatt", "TW": "terawatt",
-    "V": "volt", "mV": "millivolt", "kV": "kilovolt", "A": "amp", "mA": "milliamp", "mAh": "milliamp hour",
-    "Ah": "amp hour", "Ω": "ohm", "kΩ": "kilohm", "F": "farad", "µF": "microfarad", "Hz": "hertz",
-    "kHz": "kilohertz", "MHz": "megahertz", "GHz": "gigahertz", "THz": "terahertz", "dB": "decibel",
-    "dBA": "decibel", "lm": "lumen", "lx": "lux", "hp": "horsepower",
-    # information and screens
-    "bit": "bit", "kb": "kilobit", "Mb": "megabit", "Gb": "gigabit", "kB": "kilobyte",
-    "KB": "kilobyte", "MB": "megabyte", "GB": "gigabyte", "TB": "terabyte", "PB": "petabyte",
-    "KiB": "kibibyte", "MiB": "mebibyte", "GiB": "gibibyte", "TiB": "tebibyte", "px": "pixel",
-    "MP": "megapixel", "pt": "point", "dpi": "D P I", "ppi": "P P I",
-    # heat, and angles
-    "°C": "degree Celsius", "°F": "degree Fahrenheit", "° C": "degree Celsius", "° F": "degree Fahrenheit",
-    "°K": "kelvin", "°": "degree", "rad": "radian", "%": "percent", "‰": "per mille",
-    "ppm": "part per million", "ppb": "part per billion",
-    # speed
-    "mph": "mile per hour", "kph": "kilometer per hour", "kmh": "kilometer per hour",
-    "fps": "frame per second", "rpm": "revolution per minute", "bpm": "beat per minute",
-    "wpm": "word per minute", "mpg": "mile per gallon", "bps": "bit per second",
-    "kbps": "kilobit per second", "Kbps": "kilobit per second", "Mbps": "megabit per second",
-    "Gbps": "gigabit per second", "kn": "knot", "kt": "knot",
-}  # fmt: skip
-
-PLURALS = {
-    "foot": "feet", "inch": "inches", "hertz": "hertz", "kilohertz": "kilohertz", "megahertz": "megahertz",
-    "gigahertz": "gigahertz", "terahertz": "terahertz", "lux": "lux", "horsepower": "horsepower",
-    "percent": "percent", "per mille": "per mille", "P S I": "P S I", "D P I": "D P I", "P P I": "P P I",
-    "square foot": "square feet", "kelvin": "kelvin", "B T U": "B T U s",
-}  # fmt: skip
-
-POWERS = {"²": "square", "2": "square", "³": "cubic", "3": "cubic"}
-
 # These are units only right after the number: not in "5 in total", "12 A", "3 bar".
-ONLY_ATTACHED = frozenset({"in", "A", "F", "N", "J", "MP", "pt", "mo", "kn", "kt", "bar", "rad", "cal"})
+ONLY_ATTACHED = frozenset({"in", "A", "F", "J", "N", "MP", "mo", "kn", "kt", "bar", "rad", "cal"})
+
+# Below, 12F is rather a seat than a temperature.
+LOWEST_FAHRENHEIT = 30
 
 # These may have a full stop.
-DOTTED = r"(?:sq\. ft|fl\. oz|ft|in|lbs?|oz|yds?|mi|mins?|secs?|hrs?|yrs?|wks?|gal|tsp|tbsp)"
+DOTTED = (
+    r"(?:(?:sq|cu)\.?[ ](?:ft|in|mi|yd)|fl\. oz|km|cm|mm|kg|ft|in|lbs?|oz|yds?|mi|mins?|secs?|hrs?|yrs?|wks?|gal|"
+    r"tsp|tbsp|qts?|pt)"
+)
+
+# How long ago, as social networks write it.
+ELAPSED = {"s": "second", "m": "minute", "h": "hour", "d": "day", "w": "week", "mo": "month", "y": "year"}
 
 DIRECTIONS = {"N": "north", "S": "south", "E": "east", "W": "west"}
 
-# Before these a quantity is not an adjective: "a 10 MB file" is ten megabyte, "the 10 MB of it" ten megabytes.
-FUNCTION_WORDS = frozenset({
-    "a", "above", "after", "ago", "an", "and", "are", "as", "at", "away", "because", "before", "below",
-    "but", "by", "deep", "each", "every", "for", "from", "had", "has", "have", "he", "high", "i", "if",
-    "in", "into", "is", "it", "later", "less", "long", "more", "of", "off", "old", "on", "or", "out",
-    "over", "per", "she", "tall", "than", "that", "the", "then", "they", "thick", "to", "under", "until",
-    "up", "was", "we", "were", "when", "where", "which", "while", "wide", "will", "with", "you",
-})  # fmt: skip
-# Nouns that quantities modify even without an article: "$20 bills", "the women's 100m dash".
-MODIFIED_NOUNS = frozenset({
-    "angle", "battery", "bill", "bulb", "cable", "camera", "coin", "dash", "drive", "jack", "monitor", "note", "race",
-    "screen", "sprint", "timer", "turn", "tv",
-})  # fmt: skip
-_ARTICLE_BEFORE = re.compile(r"\b(?:an?|the|this|that|my|your|his|her|its|our|their|another|every|each)[ ]\Z", re.I)
 _NAME_AFTER = re.compile(r"\.?[ ][A-Z][a-z]")
-_WORD_AFTER = re.compile(r"[ ]([A-Za-z]+)")
+_PLACE_BEFORE = re.compile(  # gate 14A
+    r"\b(?:apartment|apt|bus|exit|fig|figure|flat|form|gate|grade|level|part|room|row|seat|section|suite|unit)\.?[ ]\Z",
+    re.IGNORECASE,
+)
+_TYPE_AFTER = re.compile(r"[ ](?:font|text|type)\b")
+_WORD_AFTER = re.compile(r"[ ](?P<word>[a-z]+)\b")
+_OPERAND_AFTER = re.compile(r"[ ](?:\d|[b-z]\b)")
+# Of more than one: 1 1/2, 2¾, 120/80.
+_MIXED_NUMBER_BEFORE = re.compile(r"\d[ -]\d+/\d+\Z|\d[ ]?[½¼¾⅓⅔⅛⅜⅝⅞]\Z")
+_OVER_BEFORE = re.compile(r"(?P<top>\d+)/(?P<bottom>\d+)\Z")
 
 
-def is_adjective(match: re.Match[str]) -> bool:
-    """Whether the quantity modifies the noun after it, and is therefore in the singular: "a 10 MB file"."""
-    noun = _WORD_AFTER.match(match.string, match.end())
-    article = _ARTICLE_BEFORE.search(match.string, max(0, match.start() - 9), match.start())
-    if noun is None or noun[1].lower() in FUNCTION_WORDS:
+def _is_unit(written: str, match: re.Match[str]) -> bool:
+    """Whether the letters after a number are a unit here."""
+    dotted = match["unit"].endswith(".")
+    if match["gap"] and not dotted and written in ONLY_ATTACHED:
         return False
-    return bool(article) or noun[1].lower().removesuffix("s") in MODIFIED_NOUNS
-
-
-def pluralise_unit(unit: str) -> str:
-    """The plural of a unit: the word before "per" or "Celsius" changes."""
-    head, separator, tail = unit.partition(" per ") if " per " in unit else unit.partition(" Celsius")
-    if not separator:
-        head, separator, tail = unit.partition(" Fahrenheit")
-    return PLURALS.get(head, head + "s") + separator + tail
+    if len(written) == 1 and written.isupper() and _PLACE_BEFORE.search(match.string[: match.start()]):
+        return False
+    following = _WORD_AFTER.match(match.string, match.end())
+    match written:
+        case "s":
+            return not (following and following["word"] == "of")  # 10s of thousands
+        case "W":
+            return not _NAME_AFTER.match(match.string, match.end())  # 20 W Main Street
+        case "K":
+            return match["gap"] == " " and (following is None or following["word"] in FUNCTION_WORDS)
+        case "%":
+            return not (match["gap"] and _OPERAND_AFTER.match(match.string, match.end()))  # 5 % 2
+        case "F":
+            return float(unify(match["number"])) >= LOWEST_FAHRENHEIT
+    return True
 
 
 def build_rules(numbers: Numbers) -> list[Rule]:
     names = any_of(UNITS)
     metric = "mm|cm|dm|km|m|ft|in|mi|yd"
     quantity = rf"(?<![^\W_])(?<!\d[.,:/])(?P<number>{NUMBER})"
-    sign = r"(?:(?<![\w.)°%])(?P<sign>[-+±~])[ ]?)?"
-
-    def name_unit(written: str) -> str:
-        """`m²` is a square meter, `m/s²` a meter per second squared."""
-        top, _, bottom = written.partition("/")
-        power = ""
-        if top[-1] in POWERS and top[:-1] in UNITS:
-            power, top = POWERS[top[-1]] + " ", top[:-1]
-        name = power + UNITS[top]
-        if not bottom:
-            return name
-        squared = " squared" if bottom[-1] in "²2" and bottom not in UNITS else ""
-        return f"{name} per {UNITS.get(bottom.rstrip('²2³3'), bottom)}{squared}"
+    sign = r"(?:(?<![\w.)°%~])(?P<sign>[-+±~])[ ]?)?"
 
     def add_sign(match: re.Match[str], spoken: str) -> str:
-        signs = {"-": "minus ", "+": "plus ", "±": "plus or minus ", "~": "about "}
-        return signs.get(match["sign"] or "", "") + spoken
+        return SIGNS.get(match["sign"] or "", "") + spoken
 
     def say_quantity(match: re.Match[str]) -> str | None:
-        written = match["unit"].rstrip(".")
-        is_word = match["gap"] and not match["unit"].endswith(".") and written in ONLY_ATTACHED
-        is_direction = written == "W" and _NAME_AFTER.match(match.string, match.end())  # 20 W Main Street
-        if is_word or is_direction:
+        written = match["unit"].rstrip(".").replace("^", "")
+        if not _is_unit(written, match):
             return None
-        name = name_unit(written)
+        is_pint = written == "pt" and match["gap"] == " " and not _TYPE_AFTER.match(match.string, match.end())
+        name = "pint" if is_pint else name_unit(written)
         number = match["number"]
         if match["gap"] == "-":
             return add_sign(match, f"{numbers.number(number)} {name}")
@@ -147,21 +90,30 @@ def build_rules(numbers: Numbers) -> list[Rule]:
         return f"{numbers.number(match['number'])} {'inch' if one else 'inches'}"
 
     def say_duration(match: re.Match[str]) -> str:
-        parts = [("hour", match["h"]), ("minute", match["m"]), ("second", match["s"])]
+        return say_each([("hour", match["h"]), ("minute", match["m"]), ("second", match["s"])], is_adjective(match))
+
+    def say_each(parts: list[tuple[str, str | None]], adjective: bool) -> str:
         return " ".join(
-            f"{numbers.number(count)} {name if count == '1' else pluralise_unit(name)}"
+            f"{numbers.number(count)} {name if count == '1' or adjective else pluralise_unit(name)}"
             for name, count in parts
             if count
         )
 
+    def say_unit_of_fraction(match: re.Match[str]) -> str | None:
+        """Half an inch, but one and a half inches."""
+        written = match["unit"].rstrip(".")
+        if match["gap"] and not match["unit"].endswith(".") and written in ONLY_ATTACHED:
+            return None
+        before = match.string[max(0, match.start() - 12) : match.start()]
+        over = _OVER_BEFORE.search(before)
+        many = _MIXED_NUMBER_BEFORE.search(before) or (over and int(over["top"]) > int(over["bottom"]))
+        name = {"pt": "pint", '"': "inch"}.get(written) or name_unit(written)
+        return " " + (pluralise_unit(name) if many and not is_adjective(match) else name)
+
     def say_angle(match: re.Match[str]) -> str:
-        adjective = is_adjective(match)
         parts = [("degree", match["number"]), ("minute", match["minutes"]), ("second", match["seconds"])]
-        spoken = [
-            f"{numbers.number(n)} {name if n == '1' or adjective else pluralise_unit(name)}" for name, n in parts if n
-        ]
-        direction = DIRECTIONS.get(match["direction"] or "")
-        return add_sign(match, " ".join([*spoken, direction] if direction else spoken))
+        direction = DIRECTIONS.get(match["direction"] or "", "")
+        return add_sign(match, f"{say_each(parts, is_adjective(match))} {direction}".rstrip())
 
     return [
         Rule(rf"{quantity}'(?:[ ]?(?P<inches>\d{{1,2}}(?:\.5)?)\")(?!\w)", say_height),
@@ -182,13 +134,28 @@ def build_rules(numbers: Numbers) -> list[Rule]:
             say_duration,
         ),
         Rule(
+            r"(?<![^\W_])(?P<number>\d{1,3})(?P<unit>s|m|h|d|w|mo|y)(?=[ ](?:ago|later|left)\b)",
+            lambda match: say_each([(ELAPSED[match["unit"]], match["number"])], adjective=False),
+        ),
+        Rule(
             rf"{sign}(?<![^\W_])(?<!\d[.,:/])(?:(?P<low>{NUMBER})[ ]?%?(?:[-–]|[ ]to[ ]))?"
-            rf"(?<!\d[.,:])(?P<number>{NUMBER})(?P<gap>[ -]?)"
-            rf"(?P<unit>{DOTTED}\.(?=\W|$)|(?:(?:{metric})[²³]|(?:{metric})[23](?!\d)|{names})"
+            rf"(?<!\d[.,:])(?P<number>{MEASURED})(?P<gap>[ -]?)"
+            rf"(?P<unit>{DOTTED}\.(?=\W|$)|(?:(?:{metric})[²³]|(?:{metric})\^?[23](?!\d)|{names})"
             rf"(?:/(?:{names}|year|day|month|week|person)[²³]?)?(?![^\W_])(?!'\w))",
             say_quantity,
         ),
+        Rule(
+            r"(?<=[\dkKMB%+])/(?P<unit>month|mo|year|yr|day|week|wk|hour|hr|min|sec|person|user|night|unit)\b",
+            lambda match: f" per {UNITS.get(match['unit'], match['unit'])}",
+        ),
         Rule(rf"{quantity}\"(?!\w)", say_inches),
-        Rule(r"(?:(?<=/\d)|(?<=/\d\d)|(?<=[½¼¾⅛⅜⅝⅞]))\"(?!\w)", " inch"),
-        Rule(r"(?<=\d[\"'])[ ]?[x×][ ]?(?=\d)", " by "),
+        Rule(
+            r"(?:(?<=/\d)|(?<=/\d\d)|(?<=[½¼¾⅓⅔⅛⅜⅝⅞]))(?P<gap>[ -]?)"
+            rf"(?P<unit>{DOTTED}\.(?=\W|$)|\"(?!\w)|(?:{names})(?![^\W_]|'\w))",
+            say_unit_of_fraction,
+        ),
+        Rule(
+            r"(?:(?<=\d[\"'])|(?<=[\d ][cm]m)|(?<=\d[ ]m)|(?<=[\d ]ft)|(?<=[\d ]in))[ ]?[x×][ ]?(?=\d)",
+            " by ",
+        ),
     ]

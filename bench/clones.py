@@ -1,0 +1,54 @@
+"""Clones, made as the server makes them."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from bench.recorder import Recorder
+from svc.audio import decode, equalizer
+from svc.audio.equalizer import Equalizer
+from svc.audio.loudness import measure_loudness
+from svc.cloning.speaker_encoder import OnnxSpeakerEncoder, SpeakerEmbedding
+from svc.engine.protocol import Samples
+from svc.synthesis.request import SynthesisRequest
+from svc.text.language import Language
+from svc.voices.built_in import PREVIEW_TEXTS
+from svc.voices.catalogue import Voice
+from svc.voices.loudness import CALIBRATION_TEXTS
+from svc.voices.parameters import VoiceParameters
+
+
+def finish_clone(
+    recorder: Recorder, encoder: OnnxSpeakerEncoder, speaker: SpeakerEmbedding, language: Language
+) -> VoiceParameters:
+    """What the encoder found, with the equalizer gains and the loudness that are measured on spoken texts."""
+    flat = replace(speaker.parameters, equalizer_gains=equalizer.FLAT)
+    spoken = _synthesize(recorder, flat, PREVIEW_TEXTS[language], language)
+    envelope = encoder.spectral_envelope(spoken, recorder.sample_rate)
+    gains = equalizer.matching_gains(speaker.spectral_envelope, envelope)
+    return _measure(
+        recorder, replace(flat, equalizer_gains=gains), Equalizer(gains, recorder.sample_rate)(spoken), language
+    )
+
+
+def measure_in(recorder: Recorder, parameters: VoiceParameters, language: Language) -> VoiceParameters:
+    """With the loudness in another language, as the server measures it once the voice speaks it."""
+    preview = _synthesize(recorder, parameters, PREVIEW_TEXTS[language], language)
+    return _measure(recorder, parameters, preview, language)
+
+
+def _measure(recorder: Recorder, parameters: VoiceParameters, preview: Samples, language: Language) -> VoiceParameters:
+    speech = [preview, _synthesize(recorder, parameters, CALIBRATION_TEXTS[language], language)]
+    return parameters.with_loudness(language, measure_loudness(np.concatenate(speech), recorder.sample_rate))
+
+
+def _synthesize(recorder: Recorder, parameters: VoiceParameters, text: str, language: Language) -> Samples:
+    """Without gain."""
+    voice = recorder.voices.build(replace(parameters, loudness={}), language)
+    return recorder.synthesize(SynthesisRequest(text, voice, language=language))
+
+
+def clone(recorder: Recorder, encoder: OnnxSpeakerEncoder, reference: Samples, language: Language) -> Voice:
+    """The voice of a person, from a reference at `decode.RATE`."""
+    parameters = finish_clone(recorder, encoder, encoder.encode(reference, decode.RATE), language)
+    return recorder.voices.build(parameters, language)

@@ -1,0 +1,115 @@
+"""What Whisper hears of sentences, in characters.
+
+Whisper listens to 30 seconds at a time, however short a clip is. So the sentences of one voice are joined to pieces of
+almost that length, and heard together.
+"""
+
+import re
+import unicodedata
+import wave
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import mean
+
+import jiwer
+import numpy as np
+
+from bench.recorder import Recorder
+from bench.worker import Worker
+from svc.engine.protocol import Samples
+from svc.synthesis.request import SynthesisRequest
+from svc.text.language import Language
+from svc.text.normalise import normalise
+
+_WHISPER_CODES = {Language.FILIPINO: "tl"}
+_LONGEST_PIECE = 29.5  # in seconds
+_GAP = 0.3  # besides the silence at the end of each sentence
+
+
+@dataclass(slots=True)
+class Heard:
+    """What was heard of some sentences: characters wrong by listener, and naturalness."""
+
+    characters: int = 0
+    wrong: dict[str, int] = field(default_factory=dict)
+    mos: list[float] = field(default_factory=list)
+    pieces: list[dict[str, object]] = field(default_factory=list)
+
+    def rate(self, listener: str) -> float:
+        return self.wrong[listener] / self.characters
+
+    @property
+    def naturalness(self) -> float:
+        return mean(self.mos) if self.mos else float("nan")
+
+
+def listen(
+    recorder: Recorder,
+    evaluator: Worker,
+    language: Language,
+    voice: str,
+    sentences: Sequence[str],
+    folder: Path,
+    *,
+    listeners: Sequence[str] = ("base", "small"),
+    judged: int = 0,
+) -> Heard:
+    """Speaks the sentences, and lets the listeners transcribe them; `judged` of them are judged for naturalness."""
+    heard = Heard(wrong=dict.fromkeys(listeners, 0))
+    speaker = recorder.voices.find(voice)
+    recordings = [(text, recorder.synthesize(SynthesisRequest(text, speaker, language=language))) for text in sentences]
+    for number, (_, samples) in enumerate(recordings[:judged]):
+        path = _write(folder / f"{language}-{voice}-{number:02}.wav", samples, recorder.sample_rate)
+        heard.mos.append(evaluator.ask(path=str(path), measures=["mos"])["mos"])
+    for number, piece in enumerate(_join_pieces(recordings, recorder.sample_rate)):
+        text = " ".join(sentence for sentence, _ in piece)
+        gap = np.zeros(round(_GAP * recorder.sample_rate), dtype=np.float32)
+        joined = np.concatenate([part for _, samples in piece for part in (samples, gap)])
+        path = _write(folder / f"{language}-{voice}-piece-{number}.wav", joined, recorder.sample_rate)
+        answer = evaluator.ask(
+            path=str(path),
+            measures=["heard"],
+            language=_WHISPER_CODES.get(language, language.code),
+            listeners=list(listeners),
+        )
+        reference = spell(text, language)
+        heard.characters += len(reference)
+        for listener, transcript in answer["heard"].items():
+            heard.wrong[listener] += count_wrong(reference, spell(transcript, language))
+        heard.pieces.append({"voice": voice, "text": text, **answer["heard"]})
+    return heard
+
+
+def _join_pieces(recordings: Sequence[tuple[str, Samples]], rate: int) -> Iterator[list[tuple[str, Samples]]]:
+    piece: list[tuple[str, Samples]] = []
+    seconds = 0.0
+    for recording in recordings:
+        length = len(recording[1]) / rate + _GAP
+        if piece and seconds + length > _LONGEST_PIECE:
+            yield piece
+            piece, seconds = [], 0.0
+        piece.append(recording)
+        seconds += length
+    if piece:
+        yield piece
+
+
+def spell(text: str, language: Language) -> str:
+    """Its letters, with numbers in words: "8" and "acht" are the same, and so are words that are joined or not."""
+    spoken = "".join(span.spoken for span in normalise(text, language))
+    plain = unicodedata.normalize("NFKC", spoken).lower().replace("ё", "е").replace("ß", "ss")
+    return re.sub(r"[\W_]", "", plain)
+
+
+def count_wrong(reference: str, transcript: str) -> int:
+    result = jiwer.process_characters(reference, transcript or "-")
+    # A listener that repeats itself without end is wrong everywhere, but not more than that.
+    return min(result.substitutions + result.deletions + result.insertions, len(reference))
+
+
+def _write(path: Path, samples: Samples, rate: int) -> Path:
+    with wave.open(str(path), "wb") as file:
+        file.setparams((1, 2, rate, 0, "NONE", "NONE"))
+        file.writeframes((samples.clip(-1, 1) * 32767).astype("<i2").tobytes())
+    return path

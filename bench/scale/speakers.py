@@ -1,0 +1,112 @@
+"""What a server can do: seconds of speech a second, listeners at once, and the first byte while it is idle."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict, dataclass, field
+from random import Random
+from statistics import median
+from typing import Any
+
+from bench.load.listeners import STARVED_OVER, Heard, listen, make_texts
+
+# Admission would refuse what is too much, and it is that which is looked for.
+UNLIMITED: dict[str, object] = {"max_load": 1, "max_streams": 10_000, "max_waiting": 10_000, "queue_seconds": 10}
+
+EXPLANATION = (
+    "Speech a second: clients that ask again as soon as they have their audio, twice as many as cores. Live listeners: "
+    "each plays one text after the other from the first byte on, without a pause; the most of whom nobody has more "
+    f"than {1000 * STARVED_OVER:.0f} ms of silence within a text. Texts of one to three sentences over POST /stream, "
+    "pcm_24000."
+)
+_TEXTS = 24
+_FIRST_BYTES = 10
+_SHORT = "The train to the coast leaves in ten minutes."
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    speech_a_second: float
+    listeners: int
+    first_byte: float
+    """The median, in seconds."""
+    tried: dict[int, int] = field(default_factory=dict)
+    """How many had a gap, or were refused, for each number of listeners."""
+
+    def describe(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def measure(address: str, cores: int, seconds: float) -> Measured:
+    """Every number takes about so many seconds, of which several are tried for the listeners."""
+    return asyncio.run(_measure(address, cores, seconds))
+
+
+async def _measure(address: str, cores: int, seconds: float) -> Measured:
+    await measure_speech(address, 2 * cores, min(seconds, 10))  # warms it
+    first_byte = await measure_first_byte(address, _FIRST_BYTES)
+    speech_a_second = await measure_speech(address, 2 * cores, seconds)
+    tried: dict[int, int] = {}
+
+    async def holds(listeners: int) -> bool:
+        tried[listeners] = await count_failures(address, listeners, seconds)
+        return not tried[listeners]
+
+    # There cannot be more listeners than seconds of speech a second.
+    listeners = await find_most(holds, max(1, int(speech_a_second)))
+    return Measured(speech_a_second, listeners, first_byte, tried)
+
+
+async def measure_first_byte(address: str, requests: int) -> float:
+    """The median of one request after the other, in seconds."""
+    heard = [await listen(address, "stream", f"{_SHORT} {number}") for number in range(requests)]
+    return median(each.first_byte for each in heard)
+
+
+async def measure_speech(address: str, clients: int, seconds: float) -> float:
+    """Seconds of speech a second, of clients that ask again as soon as they have their audio."""
+    texts = make_texts(Random(1), _TEXTS)
+    made, began = 0.0, time.monotonic()
+
+    async def ask(client: int) -> None:
+        nonlocal made
+        number = client
+        while time.monotonic() < began + seconds:
+            heard = await listen(address, "stream", texts[number % _TEXTS])
+            if heard.status == 429:  # a machine that is slow for other reasons
+                await asyncio.sleep(0.2)
+                continue
+            if not heard.whole:
+                raise RuntimeError(f"{heard.status} {heard.reason}")
+            made += heard.seconds
+            number += clients
+
+    await asyncio.gather(*map(ask, range(clients)))
+    return made / (time.monotonic() - began)
+
+
+async def count_failures(address: str, listeners: int, seconds: float) -> int:
+    """How many listeners had a gap, or were refused; they leave."""
+    texts, until = make_texts(Random(1), _TEXTS), time.monotonic() + seconds
+    failed: list[Heard] = []
+
+    async def play(rng: Random) -> None:
+        await asyncio.sleep(rng.uniform(0, min(5, seconds / 3)))  # not all at the same moment
+        while time.monotonic() < until:
+            heard = await listen(address, "stream", rng.choice(texts))
+            if not heard.whole or heard.starved > STARVED_OVER:
+                failed.append(heard)
+                return
+            await asyncio.sleep(heard.played_until - time.monotonic())
+
+    await asyncio.gather(*(play(Random(number)) for number in range(listeners)))
+    return len(failed)
+
+
+async def find_most(holds: Callable[[int], Awaitable[bool]], limit: int) -> int:
+    """The largest number that holds, of those up to `limit`; 0 if not even one does."""
+    low, high = 0, limit + 1
+    while high - low > max(1, low // 20):  # to within 5 %
+        middle = (low + high) // 2
+        low, high = (middle, high) if await holds(middle) else (low, middle)
+    return low
