@@ -3,6 +3,15 @@
 import ctypes
 import gc
 
+_ARENA_MAX = -8  # glibc's M_ARENA_MAX
+
+
+def limit_arenas(count: int) -> None:
+    """Bounds how many arenas the C library makes for threads. By default they are eight for each core, and what was
+    freed in one is of no use in another."""
+    if adjust := getattr(ctypes.CDLL(None), "mallopt", None):  # glibc has it
+        adjust(_ARENA_MAX, count)
+
 
 def trim_malloc() -> None:
     """Returns freed memory to the system; the C library would keep most of it for ever."""

@@ -3,7 +3,6 @@
 import math
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -25,7 +24,7 @@ from svc.synthesis.pipeline import Pipeline
 from svc.synthesis.request import SynthesisRequest
 from svc.text.language import Language
 from svc.voices.built_in import PREVIEW_TEXTS
-from svc.voices.catalogue import VoiceCatalogue
+from svc.voices.catalogue import Voice, VoiceCatalogue
 from svc.voices.loudness import TARGET_LUFS
 from svc.voices.parameters import LAYERS, MELODY_PITCH, STYLE, VoiceParameters
 from tests.audio.recordings import RATE, encode_recording
@@ -38,7 +37,7 @@ OTHER_WORDS = "The lighthouse keeper climbed the stairs, lit the lamp, and looke
 
 def speak_as(name: str, text: str, pipeline: Pipeline, voices: VoiceCatalogue) -> Samples:
     one, other = (voices.find(each) for each in SPEAKERS[name])
-    voice = replace(one, table=0.5 * (one.style + other.style))
+    voice = Voice.of_mix([(one, 1.0), (other, 1.0)])
     return np.concatenate([chunk.samples for chunk in pipeline.synthesize(SynthesisRequest(text, voice))])
 
 

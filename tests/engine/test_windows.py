@@ -70,5 +70,5 @@ def test_steps_cover_everything_once_and_are_bounded() -> None:
 
 
 def test_a_long_word_belongs_to_the_step_in_which_it_begins() -> None:
-    steps = list(split_into_steps("x" * 100, np.arange(101) * 6))
+    steps = list(split_into_steps("x" * 100, np.arange(101) * LONGEST_STEP // 16))
     assert [(step.first, step.last) for step in steps] == [(0, 100), (100, 100), (100, 100), (100, 100)]

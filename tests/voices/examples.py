@@ -13,7 +13,7 @@ from svc.voices.parameters import LAYERS, STYLE, VoiceParameters
 def named(voice_id: str, custom: CustomVoice | None = None) -> Voice:
     """A voice of which only the id matters, and whose it is."""
     nothing = np.zeros((1, 1), np.float32)
-    return Voice(voice_id, "", "", Language.ENGLISH_US, "", "", neutral=nothing, table=nothing, custom=custom)
+    return Voice(voice_id, "", "", Language.ENGLISH_US, "", "", neutral=nothing, custom=custom)
 
 
 def make_voice(name: str = "Anna", reference: bytes | None = b"reference", key_id: str = "command-line") -> CustomVoice:

@@ -54,8 +54,8 @@ def test_an_unknown_default_voice_is_refused_at_startup() -> None:
 def test_legacy_names_and_their_ids_have_a_voice(voices: VoiceCatalogue) -> None:
     assert len(voices.legacy_names) == 9
     for name, voice_id in voices.legacy_names.items():
-        assert voices.find(voice_id).table is not None
-        assert voices.find(name.upper()).table is not None
+        assert voices.find(voice_id).built_in
+        assert voices.find(name.upper()).built_in
     assert voices.find("Bella").key == "af_bella", "a built-in voice comes first"
     strict = VoiceCatalogue(load_built_in_voices(), strict=True)
     assert not strict.legacy_names

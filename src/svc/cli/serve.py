@@ -9,6 +9,7 @@ import typer
 
 from svc import logs, memory, platforms
 from svc.app import create_app
+from svc.engine.cpus import count_cpus
 from svc.server import create_server, open_socket
 from svc.settings import Settings
 
@@ -29,6 +30,7 @@ def serve(
     given = {"host": host, "port": port}
     settings = Settings().model_copy(update={name: value for name, value in given.items() if value is not None})
     logs.configure(settings.log_format)
+    memory.limit_arenas(count_cpus())
     if missing := platforms.list_missing():
         log.warning("this system lacks %s", ", ".join(missing))
     if cluster:

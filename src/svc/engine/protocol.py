@@ -56,7 +56,8 @@ class Utterance:
     def choose_style(self, least_phonemes: int = 1) -> Array:
         """[1, 256]: the style for this number of phonemes, with those of the context, or for `least_phonemes`."""
         count = max(self._count_phonemes(), least_phonemes)
-        return self.style[min(count, len(self.style)) - 1].reshape(1, 256)
+        style: Array = self.style[min(count, len(self.style)) - 1].reshape(1, 256)
+        return style
 
     def trim_style(self) -> "Utterance":
         """The same utterance without the rows of the table, which is large, that no engine reads."""

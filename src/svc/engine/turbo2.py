@@ -6,6 +6,7 @@ of the whole sentence: the first is short, so that playback starts soon, and eac
 
 import logging
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 from svc.engine.batcher import MOST_AT_ONCE, Batcher
@@ -13,7 +14,7 @@ from svc.engine.batches import choose_length, load_batched_networks
 from svc.engine.networks import OnnxNetworks
 from svc.engine.phonemes import MAX_PHONEMES, SAMPLE_RATE
 from svc.engine.protocol import Chunk, Samples, Utterance, warm_up
-from svc.engine.rendering import begin, render
+from svc.engine.rendering import Window, begin, render, render_beside
 from svc.engine.runtime import Device, Runtime
 from svc.engine.sentence import Sentence
 from svc.engine.windows import LONGEST_STEP, split_into_steps
@@ -34,6 +35,7 @@ class Turbo2Engine:
         """`batches`: what threads synthesize at the same time is computed as one; by default on a GPU only."""
         self._runtime = Runtime(threads, device)
         self._batches = device == "cuda" if batches is None else batches
+        self._render_beside: Callable[[Window, Window], Samples] | None = None
         self._longest_step = _LONGEST_BATCHED_STEP if self._batches else LONGEST_STEP
 
     def load(self) -> None:
@@ -50,7 +52,9 @@ class Turbo2Engine:
         networks = OnnxNetworks(self._runtime)
         self.fingerprint = networks.fingerprint
         self._begin: Callable[[Utterance], Sentence] = lambda utterance: begin(networks, [utterance])[0]
-        self._render: Callable[[tuple[Sentence, int, int]], Samples] = lambda window: render(networks, [window])[0]
+        self._render: Callable[[Window], Samples] = lambda window: render(networks, [window])[0]
+        if self._runtime.threads > 1:
+            self._render_beside = partial(render_beside, networks, pool=ThreadPoolExecutor(thread_name_prefix="head"))
 
     def _open_batches(self) -> None:
         networks, self.fingerprint = load_batched_networks(self._runtime)
@@ -59,15 +63,21 @@ class Turbo2Engine:
 
     def synthesize(self, utterance: Utterance) -> Iterator[Chunk]:
         sentence = self._begin(utterance)
-        for window in split_into_steps(utterance.phonemes, sentence.phonemes.starts, self._longest_step):
-            samples = self._render((sentence, window.start // 2, window.end // 2))
-            yield Chunk(samples, sentence.phonemes.timings(window.first, window.last))
+        steps = list(split_into_steps(utterance.phonemes, sentence.phonemes.starts, self._longest_step))
+        windows: list[Window] = [(sentence, step.start // 2, step.end // 2) for step in steps]
+        for i, (step, window) in enumerate(zip(steps, windows, strict=True)):
+            # The first is waited for, so nothing is done beside it.
+            if self._render_beside and 0 < i < len(windows) - 1:
+                samples = self._render_beside(window, windows[i + 1])
+            else:
+                samples = self._render(window)
+            yield Chunk(samples, sentence.phonemes.timings(step.first, step.last))
 
 
 def _measure_utterance(utterance: Utterance) -> int:
     return choose_length(len(utterance.before + utterance.phonemes + utterance.after))
 
 
-def _measure_window(window: tuple[Sentence, int, int]) -> int:
+def _measure_window(window: Window) -> int:
     _, start, end = window
     return choose_length(end - start)

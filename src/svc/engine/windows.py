@@ -18,7 +18,7 @@ _MAX_FRAMES = 640  # eight seconds: bounds memory, and the time for which anothe
 _FIRST_WINDOW, _GROWTH, _MAX_WINDOW = 48, 2, 320
 
 # `split_into_steps`: the same for networks that compute no frame twice, so that short windows cost hardly more.
-_FIRST_STEP, LONGEST_STEP = 16, 96
+_FIRST_STEP, LONGEST_STEP = 16, 128
 
 
 @dataclass(frozen=True, slots=True)

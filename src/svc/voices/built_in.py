@@ -1,11 +1,13 @@
 """The 54 voices that come with Kokoro: their style tables, languages, genders and ids, and the preview texts."""
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from io import BytesIO
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from svc.engine.protocol import StyleTable
 from svc.text.language import Language
@@ -49,9 +51,12 @@ class KokoroVoice:
     key: str
     """Kokoro's name for it, such as `af_heart`."""
     name: str
-    style: StyleTable
     neutral: StyleTable
     """The mean style of the built-in voices of the same gender."""
+
+    @property
+    def style(self) -> StyleTable:
+        return _load_style(self.key)
 
     @property
     def voice_id(self) -> str:
@@ -83,17 +88,29 @@ def find_typical_style(table: StyleTable) -> StyleTable:
 
 @cache
 def load_built_in_voices() -> tuple[KokoroVoice, ...]:
-    """All 54. Their tables take 28 MB, so they are read once and shared."""
+    """All 54."""
+    keys = list(_load_products())
+    neutral = {letter: np.mean([_load_style(key) for key in keys if key[1] == letter], axis=0) for letter in _GENDERS}
+    names = _name_voices(keys)
+    return tuple(KokoroVoice(key, names[key], neutral[key[1]]) for key in keys)
+
+
+@lru_cache(maxsize=4)
+def _load_style(key: str) -> StyleTable:
+    """All tables together take 28 MB, and one is computed in a millisecond: the last ones are kept."""
+    mean, lengths, directions = _load_products()[key]
+    style: StyleTable = mean + lengths.astype(np.float32) @ directions.astype(np.float32)
+    style.setflags(write=False)
+    return style
+
+
+@cache
+def _load_products() -> dict[str, tuple[npt.NDArray[Any], ...]]:
+    """Tables change slowly with the length of the sentence, so they are stored as products of low rank: by key, the
+    mean row, and the two factors of what differs from it."""
     archive = np.load(BytesIO(files("svc").joinpath("data/voices.npz").read_bytes()))
     keys = [str(key) for key in archive["names"]]
-    # The tables are stored as low-rank products: they change slowly with the length of the sentence.
-    lengths, directions = archive["lengths"].astype(np.float32), archive["directions"].astype(np.float32)
-    styles = dict(zip(keys, archive["means"][:, None, :] + lengths @ directions, strict=True))
-    neutral = {
-        letter: np.mean([style for key, style in styles.items() if key[1] == letter], axis=0) for letter in _GENDERS
-    }
-    names = _name_voices(keys)
-    return tuple(KokoroVoice(key, names[key], styles[key], neutral[key[1]]) for key in keys)
+    return dict(zip(keys, zip(archive["means"], archive["lengths"], archive["directions"], strict=True), strict=True))
 
 
 def _name_voices(keys: list[str]) -> dict[str, str]:

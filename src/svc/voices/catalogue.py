@@ -70,8 +70,7 @@ class Voice:
     gender: str
     neutral: StyleTable
     """What `similarity_boost` blends the voice with: the mean style of its gender or, for a clone, of all voices."""
-    table: StyleTable | None = None
-    """The style of a built-in voice."""
+    built_in: KokoroVoice | None = None
     parameters: VoiceParameters | None = None
     """The parameters of a cloned voice."""
     custom: CustomVoice | None = None
@@ -89,7 +88,7 @@ class Voice:
             voice.accent,
             voice.gender,
             voice.neutral,
-            voice.style,
+            voice,
         )
 
     @classmethod
@@ -123,8 +122,8 @@ class Voice:
 
     def style_in(self, language: Language) -> StyleTable:
         """The style table for a language. A built-in voice has one for all of them."""
-        if self.table is not None:
-            return self.table
+        if self.built_in:
+            return self.built_in.style
         # Half a megabyte, computed on each use: keeping it for every clone would cost more than making it.
         if self.parts:
             return _mean((voice.style_in(language), share) for voice, share in self.parts)
@@ -171,9 +170,9 @@ class Voice:
             return _mean((voice.layer_offsets_in(language), share) for voice, share in self.parts)
         if self.parameters:
             return self.parameters.layer_offsets_in(language)
-        if self._is_native_in(language) or self.table is None:
+        if self._is_native_in(language) or not self.built_in:
             return NO_LAYER_OFFSETS
-        return articulate(find_timbre(self.table), language)
+        return articulate(find_timbre(self.built_in.style), language)
 
     def _is_native_in(self, language: Language) -> bool:
         """Whether a built-in voice speaks a language as its own. English it speaks with the accent that it has."""
