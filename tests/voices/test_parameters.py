@@ -218,11 +218,10 @@ def test_an_accent_that_was_learned_for_a_language_is_used(monkeypatch: pytest.M
 
 def test_a_built_in_voice_articulates_other_languages_like_their_own_voices(voices: VoiceCatalogue) -> None:
     heart, native = voices.find("af_heart"), native_offset(Language.GERMAN.articulation)
-    assert heart.table is not None
     for language in (Language.ENGLISH_US, Language.ENGLISH_GB):
         assert heart.layer_offsets_in(language) is NO_LAYER_OFFSETS
     assert voices.find("pf_dora").layer_offsets_in(Language.PORTUGUESE_BR) is NO_LAYER_OFFSETS
-    timbre = find_timbre(heart.table)
+    timbre = find_timbre(heart.style)
     articulated = timbre + heart.layer_offsets_in(Language.GERMAN) - load_accent(Language.GERMAN).offset
     distances = np.linalg.norm(articulated - native[:STYLE], axis=1)
     assert distances[:5].max() < 0.5 * np.linalg.norm(timbre - native[:STYLE])
