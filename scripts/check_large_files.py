@@ -26,9 +26,34 @@ class Allowed(NamedTuple):
 
 ALLOWED = (
     Allowed(
+        "src/svc/data/turbo-conditioning.onnx",
+        "fbcf5f0a7f72a016f4dc481222b5b5ca117d48b0ec2fc048f9afa26326d4776a",
+        "a network of svc-turbo",
+    ),
+    Allowed(
+        "src/svc/data/turbo-curves.onnx",
+        "f8f759356d382261a1ea9bb5356658cc07773010acb1d2f78a3b76951448820f",
+        "a network of svc-turbo",
+    ),
+    Allowed(
+        "src/svc/data/turbo-decoder.onnx",
+        "16751f38e295423b3a327b421081fd1062a78995ff23bd29ebbc1d7c3f1be1bb",
+        "a network of svc-turbo",
+    ),
+    Allowed(
         "src/svc/data/turbo-head.onnx",
-        "0be22ca261efe3e3c85829e978eba1367c3d19fade46ea2e1ae20f6ee4577a81",
-        "the vocoder head of svc-turbo",
+        "cd14827db26a5cfa3d11b932b558a72df1c85e45125ef85d2a8b781d64102414",
+        "a network of svc-turbo",
+    ),
+    Allowed(
+        "src/svc/data/turbo-prosody.onnx",
+        "3b0a5efba97f57c2e74a7dbd03cb8672b672c255c56959f2cd4f65fac3dbdbc5",
+        "a network of svc-turbo",
+    ),
+    Allowed(
+        "src/svc/data/turbo-text.onnx",
+        "48dc6631e7075d6941518009a1cf8b64f294fb74168657c59be83ef347b2b9ce",
+        "a network of svc-turbo",
     ),
     Allowed(
         "src/svc/data/voice-encoder.onnx",

@@ -22,7 +22,7 @@ SCENARIOS: dict[str, ModuleType] = {
 def main(
     only: Annotated[str, typer.Option(help=f"Comma-separated: {', '.join(SCENARIOS)}.")] = ",".join(SCENARIOS),
     engine: Annotated[
-        Literal["turbo", "turbo2", "kokoro", "fake"], typer.Option(help="Of the scenarios that synthesize.")
+        Literal["turbo", "kokoro", "fake"], typer.Option(help="Of the scenarios that synthesize.")
     ] = "turbo",
     minutes: Annotated[float, typer.Option(help="Of each phase of `overload`.", min=0.1)] = 3,
     clients: Annotated[int, typer.Option(help="Of `overload`.", min=1)] = 100,

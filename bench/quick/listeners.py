@@ -13,7 +13,7 @@ from bench.report import Report
 
 
 def main(
-    engines: Annotated[str, typer.Option(help="Comma-separated values of SVC_ENGINE.")] = "turbo,turbo2",
+    engines: Annotated[str, typer.Option(help="Comma-separated values of SVC_ENGINE.")] = "turbo",
     counts: Annotated[str, typer.Option(help="Comma-separated numbers of listeners.")] = "4,8,12,16,20,24,32,40",
     seconds: Annotated[float, typer.Option(help="For each number.", min=5)] = 40,
     output: options.Output = None,

@@ -19,7 +19,7 @@ pack() {
   cp -r "$root/bench" "$kit"
   # Only this engine, speaking English: what others, cloning and Japanese need stays here.
   rm -f "$kit"/svc/src/svc/data/{turbo-head,voice-encoder}.onnx
-  cp "$root"/src/svc/data/turbo2-batch* "$kit/svc/src/svc/data"
+  cp "$root"/src/svc/data/turbo-batch* "$kit/svc/src/svc/data"
   python3 -m pip wheel -q --no-deps -w "$kit/wheels" "$kit/svc"
   sed -n '/^dependencies = \[/,/^\]/s/^ *"\(.*\)",$/\1/p' "$root/pyproject.toml" |
     grep -v -e ^kokoro -e ^onnx -e ^pyopenjtalk > "$kit/needed"
@@ -42,7 +42,7 @@ run() {
 print(*(p for each in sys.path for p in pathlib.Path(each).glob("nvidia/**/lib")), sep=":")')
   cd "$kit"
   export LD_LIBRARY_PATH=$libraries:${LD_LIBRARY_PATH:-} PYTHONPATH=$kit/site:$kit
-  export SVC_ENGINE=turbo2 SVC_DEVICE=cuda XDG_DATA_HOME=$kit/data XDG_CACHE_HOME=$kit/cache
+  export SVC_ENGINE=turbo SVC_DEVICE=cuda XDG_DATA_HOME=$kit/data XDG_CACHE_HOME=$kit/cache
   python3 -m bench.scale.gpu --output "$parts/results" "$@"
 }
 

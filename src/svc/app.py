@@ -59,8 +59,8 @@ from svc.dictionaries.sync import DictionarySync
 from svc.engine import weights
 from svc.engine.fake import FakeEngine
 from svc.engine.protocol import Engine
-from svc.engine.turbo2 import Turbo2Engine
-from svc.errors import SvcError
+from svc.engine.turbo import TurboEngine
+from svc.errors import EngineUnavailable, SvcError
 from svc.event_loop import EventLoopMonitor
 from svc.lifecycle import Lifecycle
 from svc.metrics import Metrics
@@ -93,14 +93,15 @@ _REMOTE_ENGINE_SECONDS = 30.0
 def create_engine(settings: Settings) -> Engine:
     if settings.engine == "fake":
         return FakeEngine()
-    if settings.engine == "turbo2":
-        return Turbo2Engine(settings.threads, settings.device)
-    # These patch the published graph, and the package `onnx` that they do it with takes time and memory to import.
-    from svc.engine.kokoro import KokoroEngine
-    from svc.engine.turbo import TurboEngine
-
-    engine_class = KokoroEngine if settings.engine == "kokoro" else TurboEngine
-    return engine_class(
+    if settings.engine == "turbo":
+        return TurboEngine(settings.threads, settings.device)
+    try:  # only then, because the package `onnx` takes time and memory to import
+        from svc.engine.kokoro import KokoroEngine
+    except ModuleNotFoundError as error:
+        if error.name != "onnx":
+            raise
+        raise EngineUnavailable("SVC_ENGINE=kokoro needs further packages: pip install 'svc[kokoro]'") from error
+    return KokoroEngine(
         lambda: weights.load(settings.model_dir, settings.model_hub, settings.cache_dir),
         settings.threads,
         settings.device,

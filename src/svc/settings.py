@@ -23,7 +23,7 @@ def _data_dir() -> Path:
 
 
 def _count_workers(others: dict[str, Any]) -> int:
-    in_batches = others.get("engine") == "turbo2" and others.get("device") == "cuda"
+    in_batches = others.get("engine") == "turbo" and others.get("device") == "cuda"
     return MOST_AT_ONCE if in_batches else max(1, count_cpus() // 2)
 
 
@@ -44,9 +44,9 @@ class Settings(BaseSettings):
     trusted_proxies: str = "127.0.0.1"
     """Comma-separated addresses of proxies whose X-Forwarded-* headers are trusted; `*` trusts all."""
 
-    engine: Literal["turbo", "turbo2", "kokoro", "fake"] = "turbo"
-    """The synthesis engine: `turbo` (svc-turbo), `turbo2` (its successor, where its networks are installed), `kokoro`
-    (the model that svc-turbo comes from, many times slower), or `fake` (tones, for tests and load tests)."""
+    engine: Literal["turbo", "kokoro", "fake"] = "turbo"
+    """The synthesis engine: `turbo` (svc-turbo), `kokoro` (the published model that svc-turbo was distilled from, many
+    times slower; needs the extra `kokoro`), or `fake` (tones, for tests and load tests)."""
 
     model_dir: Path | None = None
     """A folder with Kokoro's ONNX file, used instead of the installed weights."""

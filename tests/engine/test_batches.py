@@ -17,7 +17,7 @@ from svc.engine.networks import Feed, Networks
 from svc.engine.protocol import Array, Delivery, Samples, Utterance
 from svc.engine.rendering import begin, render
 from svc.engine.runtime import Runtime
-from svc.engine.turbo2 import Turbo2Engine
+from svc.engine.turbo import TurboEngine
 from svc.voices.catalogue import VoiceCatalogue
 from tests.engine.stand_ins import BatchedStandIns, StandIns
 
@@ -137,7 +137,7 @@ def test_graphs_make_in_a_batch_what_they_make_alone(voices: VoiceCatalogue) -> 
 def test_threads_that_share_batches_get_their_own_speech(
     voices: VoiceCatalogue, transcribe: Callable[[Samples], str]
 ) -> None:
-    engine = Turbo2Engine(threads=2, batches=True)
+    engine = TurboEngine(threads=2, batches=True)
     engine.load()
     utterances = [Utterance(PHONEMES[i:], voices.default.style, Delivery(seed=i)) for i in range(4)]
 

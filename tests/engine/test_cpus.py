@@ -87,6 +87,6 @@ def test_threads_follow_the_affinity(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_gpu_has_as_many_workers_as_a_batch_has_places(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(16)))
-    assert Settings(engine="turbo2", device="cuda").workers == MOST_AT_ONCE
-    assert Settings(engine="turbo2", device="cuda", workers=3).workers == 3
-    assert [Settings(engine="turbo", device="cuda").workers, Settings(engine="turbo2").workers] == [8, 8]
+    assert Settings(engine="turbo", device="cuda").workers == MOST_AT_ONCE
+    assert Settings(engine="turbo", device="cuda", workers=3).workers == 3
+    assert [Settings(engine="kokoro", device="cuda").workers, Settings(engine="turbo").workers] == [8, 8]

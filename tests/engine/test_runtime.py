@@ -1,12 +1,11 @@
 """ONNX Runtime sessions: which device they need, and that they leave the processor alone when idle."""
 
 import time
-from pathlib import Path
 
 import onnxruntime as ort
 import pytest
 
-from svc.engine import runtime, weights
+from svc.engine import runtime
 from svc.engine.protocol import Utterance
 from svc.engine.runtime import Runtime
 from svc.engine.turbo import TurboEngine
@@ -19,7 +18,7 @@ pytestmark = pytest.mark.real
 def test_missing_gpu_is_an_error_with_a_remedy() -> None:
     if "CUDAExecutionProvider" in ort.get_available_providers():
         pytest.skip("this machine has what SVC_DEVICE=cuda needs")
-    engine = TurboEngine(lambda: weights.load(None, "", Path()), threads=1, device="cuda")
+    engine = TurboEngine(threads=1, device="cuda")
     with pytest.raises(EngineUnavailable, match=r"SVC_DEVICE=cuda needs .* install `onnxruntime-gpu.* SVC_DEVICE=cpu"):
         engine.load()
 
@@ -38,7 +37,7 @@ def test_int8_is_used_where_it_is_exact(
 
 
 def test_idle_engine_uses_no_processor_time(voices: VoiceCatalogue) -> None:
-    engine = TurboEngine(lambda: weights.load(None, "", Path()), threads=2)
+    engine = TurboEngine(threads=2)
     engine.load()
     list(engine.synthesize(Utterance("həlˈO wˈɜɹld.", voices.default.style)))
     before = time.process_time()

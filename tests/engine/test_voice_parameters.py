@@ -1,12 +1,9 @@
 """The parameters of a cloned voice besides its style: layer offsets, pitch scale and vocoder embedding."""
 
-from importlib.resources import files
-
 import numpy as np
 import pytest
 
 from svc.app import create_engine
-from svc.engine import networks
 from svc.engine.protocol import NO_LAYER_OFFSETS, NO_VOCODER_EMBEDDING, Array, Engine, Samples, Utterance
 from svc.settings import Settings
 from svc.voices.catalogue import VoiceCatalogue
@@ -17,10 +14,8 @@ pytestmark = pytest.mark.real
 PHONEMES = "ðə kwˈɪk bɹˈWn fˈɑks ʤˈʌmps ˈOvəɹ ðə lˈAzi dˈɔɡ."
 
 
-@pytest.fixture(scope="module", params=["turbo", "turbo2", "kokoro"])
+@pytest.fixture(scope="module", params=["turbo", "kokoro"])
 def engine(request: pytest.FixtureRequest) -> Engine:
-    if request.param == "turbo2" and not files("svc").joinpath(f"{networks.FILES}.sha256").is_file():
-        pytest.skip("its networks are not installed")
     engine = create_engine(Settings(engine=request.param))
     engine.load()
     return engine

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 
-from svc.engine.windows import LONGEST_STEP, split_at_pauses, split_at_words, split_into_steps
+from svc.engine.windows import LONGEST_STEP, split_at_pauses, split_into_steps
 
 
 def split(phonemes: str, frames: dict[str, int]) -> list[str]:
@@ -45,16 +45,6 @@ def test_without_a_pause_it_splits_between_words() -> None:
 
 def test_a_word_of_any_length_is_not_split() -> None:
     assert split("a" * 300, {}) == ["a" * 300]
-
-
-def test_split_at_words_makes_windows_that_grow() -> None:
-    phonemes = "word " * 60
-    starts = np.arange(len(phonemes) + 1) * 8
-    windows = list(split_at_words(phonemes, starts))
-    assert windows[0].end - windows[0].start < 100
-    assert all(phonemes[window.last - 1] == " " for window in windows)
-    assert "".join(phonemes[window.first : window.last] for window in windows) == phonemes
-    assert max(window.end - window.start for window in windows) <= 400
 
 
 def test_steps_cover_everything_once_and_are_bounded() -> None:

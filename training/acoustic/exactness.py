@@ -169,7 +169,7 @@ def check_batches(run: Path, folder: Path) -> tuple[float, float]:
     """F0 and wave of three sentences at once, with the graphs for a GPU as the service runs them, against torch."""
     networks = [model.load(name, run) for name in ("prosody", "decoder", "head")]
     batched = BatchedNetworks(
-        {name: onnxruntime.InferenceSession(folder / f"turbo2-batch-{name}.onnx") for name in GRAPHS}
+        {name: onnxruntime.InferenceSession(folder / f"turbo-batch-{name}.onnx") for name in GRAPHS}
     )
     prosody, timbre = networks[0].style.mean, networks[1].style.mean
     # Of 60 phonemes and more: the service has the same timbre for each.

@@ -2,7 +2,7 @@
 
     python -m acoustic.export_batches run ../src/svc/data    # run holds prosody.pt, decoder.pt, head.pt
 
-Writes turbo2-batch-NAME.onnx for each of the six graphs, and turbo2-batch.sha256. `acoustic.batching` says what they
+Writes turbo-batch-NAME.onnx for each of the six graphs, and turbo-batch.sha256. `acoustic.batching` says what they
 are given; the first axis of every input and output is the batch. Weights are stored as fp16, as they were trained, and
 ONNX Runtime makes floats of them when it loads them.
 """
@@ -19,7 +19,7 @@ from acoustic.export import GRAPHS, ConditioningGraph, store_as_fp16
 from acoustic.export_streams import HALF_FRAMES, make_examples, write_hashes
 from acoustic.streaming import HIDDEN
 
-PREFIX = "turbo2-batch"
+PREFIX = "turbo-batch"
 OPSET = 18
 """The newest for which ONNX Runtime has CUDA kernels of all that is needed: what it computes on the CPU is copied there
 and back."""

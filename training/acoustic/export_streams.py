@@ -2,7 +2,7 @@
 
     python -m acoustic.export_streams run ../src/svc/data    # run holds prosody.pt, decoder.pt, head.pt
 
-Writes turbo2-NAME.onnx for each of the six graphs, and turbo2.sha256. Prosody and conditioning are those of
+Writes turbo-NAME.onnx for each of the six graphs, and turbo.sha256. Prosody and conditioning are those of
 `acoustic.export`; the others have further inputs and outputs:
 
 | graph | in | out |
@@ -25,7 +25,7 @@ from torch import Tensor, nn
 from acoustic import model, streaming
 from acoustic.export import GRAPHS, OPSET, export, shrink
 
-PREFIX = "turbo2"
+PREFIX = "turbo"
 FRAMES = 40
 HALF_FRAMES = ("f0", "energy", "features", "phase")
 """Inputs and outputs with two values a frame."""

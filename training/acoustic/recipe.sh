@@ -2,11 +2,11 @@
 # Makes the acoustic networks from the start: build/acoustic/int8/*.onnx. A stage whose output exists is skipped.
 #
 #   SPEAKERS     folder with an index.tsv and recordings, as for the voice encoder
-#   HEAD         exported head to start from; default: the one that ships
+#   HEAD         exported head to start from; default: that of head/recipe.sh
 set -euo pipefail
 cd "$(dirname "$0")/.."
 python=${PYTHON:-python3}
-head=${HEAD:-../src/svc/data/turbo-head.onnx}
+head=${HEAD:-build/head/head.onnx}
 teacher=build/teacher
 out=build/acoustic
 mkdir -p $out
@@ -46,4 +46,4 @@ touch $second/speech.done
 [ -e $out/floats/head.onnx ] || $python -m acoustic.export $out/run $out/floats --floats
 $python -m acoustic.exactness --teacher $teacher/kokoro.pt --run $out/run --floats $out/floats --int8 $out/int8
 $python -m acoustic.cost $out/int8
-[ -e $out/service/turbo2.sha256 ] || $python -m acoustic.export_streams $out/run $out/service
+[ -e $out/service/turbo.sha256 ] || $python -m acoustic.export_streams $out/run $out/service

@@ -6,11 +6,11 @@
 #   ERES2NET     folder with speakerlab/ and the checkpoint        CAMPPLUS   campplus_cn_en_common.pt
 #   DVECTOR      embedder.int8.onnx                                RESEMBLYZER  folder with pretrained.pt
 #   DISTILLMOS   site-packages folder with distillmos              WHISPER    CTranslate2 folder of Whisper base
-#   HEAD         exported head; default: the one that ships
+#   HEAD         exported head; default: that of head/recipe.sh
 set -euo pipefail
 cd "$(dirname "$0")/.."
 python=${PYTHON:-python3}
-head=${HEAD:-../src/svc/data/turbo-head.onnx}
+head=${HEAD:-build/head/head.onnx}
 teacher=build/teacher
 out=build/speaker_encoder
 mkdir -p $out

@@ -20,7 +20,7 @@ from svc.engine.protocol import Array
 from svc.engine.runtime import Runtime
 from svc.engine.weights import read_packaged_models
 
-FILES = "data/turbo2-batch"
+FILES = "data/turbo-batch"
 """As `svc.engine.networks.FILES`."""
 
 _SHORTEST = 32

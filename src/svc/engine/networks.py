@@ -24,8 +24,8 @@ from svc.engine.runtime import Runtime
 from svc.engine.weights import read_packaged_models
 
 GRAPHS = ("prosody", "conditioning", "curves", "text", "decoder", "head")
-FILES = "data/turbo2"
-"""The graphs are `turbo2-prosody.onnx` and so on; `turbo2.sha256` has their hashes."""
+FILES = "data/turbo"
+"""The graphs are `turbo-prosody.onnx` and so on; `turbo.sha256` has their hashes."""
 
 Feed = dict[str, npt.NDArray[Any]]
 

@@ -13,12 +13,9 @@ _FIRST_FRAMES = 40  # half a second: playback starts after the first phrase
 _LATER_FRAMES = 200  # every split costs an overlap and the vocoder's context, so later windows are longer
 _MAX_FRAMES = 640  # eight seconds: bounds memory, and the time for which another stream waits
 
-# `split_at_words`: a short first window, so that playback starts soon. Each window is longer than the one before, as
-# long as it is rendered faster than it is played.
-_FIRST_WINDOW, _GROWTH, _MAX_WINDOW = 48, 2, 320
-
-# `split_into_steps`: the same for networks that compute no frame twice, so that short windows cost hardly more.
-_FIRST_STEP, LONGEST_STEP = 16, 128
+# `split_into_steps`: a short first window, so that playback starts soon. Each is longer than the one before, up to a
+# bound: another stream waits for as long as one takes.
+_FIRST_STEP, _GROWTH, LONGEST_STEP = 16, 2, 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,17 +50,6 @@ def split_at_pauses(phonemes: str, starts: npt.NDArray[np.int64]) -> Iterator[Wi
             yield Window(first, index + 1, start, middle)
             first, start = index + 1, middle
     yield Window(first, len(phonemes), start, int(starts[-1]))
-
-
-def split_at_words(phonemes: str, starts: npt.NDArray[np.int64]) -> Iterator[Window]:
-    """Splits an utterance between words into windows that grow; `starts` is the same."""
-    first, min_frames = 0, _FIRST_WINDOW
-    for index, symbol in enumerate(phonemes):
-        end = int(starts[index + 1])
-        if symbol == " " and end - starts[first] >= min_frames and starts[-1] - end >= _FIRST_WINDOW // 2:
-            yield Window(first, index + 1, int(starts[first]), end)
-            first, min_frames = index + 1, min(min_frames * _GROWTH, _MAX_WINDOW)
-    yield Window(first, len(phonemes), int(starts[first]), int(starts[-1]))
 
 
 def split_into_steps(phonemes: str, starts: npt.NDArray[np.int64], longest: int = LONGEST_STEP) -> Iterator[Window]:
