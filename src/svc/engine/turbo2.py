@@ -1,27 +1,26 @@
 """svc-turbo 2: networks of our own from phonemes to samples (training/acoustic), without recurrent layers.
 
-Only the prosody of a sentence needs all of it. Everything else is rendered in windows, which make exactly the samples
-of the whole sentence: the first is short, so that playback starts soon, and each is a bounded piece of work.
+On a CPU, only the prosody of a sentence needs all of it. Everything else is rendered in windows, which make exactly the
+samples of the whole sentence: the first is short, so that playback starts soon, and each is a bounded piece of work. A
+GPU speaks many whole sentences at once, sooner than a CPU renders the first window of one.
 """
 
 import logging
 from collections.abc import Callable, Iterator
-from functools import partial
 
-from svc.engine.batcher import MOST_AT_ONCE, Batcher
-from svc.engine.batches import choose_length, load_batched_networks
+from svc.engine.batcher import Batcher
+from svc.engine.batches import count_at_once, load_batched_networks, measure
 from svc.engine.networks import OnnxNetworks
 from svc.engine.phonemes import MAX_PHONEMES, SAMPLE_RATE
-from svc.engine.protocol import Chunk, Samples, Utterance, warm_up
+from svc.engine.protocol import Chunk, Utterance, warm_up
 from svc.engine.rendering import begin, render
 from svc.engine.runtime import Device, Runtime
-from svc.engine.sentence import Sentence
-from svc.engine.windows import LONGEST_STEP, split_into_steps
+from svc.engine.windows import split_into_steps
 from svc.memory import trim_malloc
 
 log = logging.getLogger(__name__)
 
-_LONGEST_BATCHED_STEP = 192  # frames of 12.5 ms: a GPU is fast, and what a window costs beside it counts
+_LONGEST_CHUNK = 400  # frames of 12.5 ms: what is encoded and sent in one piece, of a sentence that is spoken at once
 
 
 class Turbo2Engine:
@@ -34,40 +33,36 @@ class Turbo2Engine:
         """`batches`: what threads synthesize at the same time is computed as one; by default on a GPU only."""
         self._runtime = Runtime(threads, device)
         self._batches = device == "cuda" if batches is None else batches
-        self._longest_step = _LONGEST_BATCHED_STEP if self._batches else LONGEST_STEP
 
     def load(self) -> None:
-        if self._batches:
-            self._open_batches()
-        else:
-            self._open()
+        self._synthesize = self._open_batches() if self._batches else self._open()
         warm_up(self)
         trim_malloc()  # loading needs more memory than synthesis
 
-    def _open(self) -> None:
+    def synthesize(self, utterance: Utterance) -> Iterator[Chunk]:
+        return self._synthesize(utterance)
+
+    def _open(self) -> Callable[[Utterance], Iterator[Chunk]]:
         if not self._runtime.has_fast_int8:
             log.warning("this processor saturates sums of int8 products (it has no VNNI): speech may sound worse")
         networks = OnnxNetworks(self._runtime)
         self.fingerprint = networks.fingerprint
-        self._begin: Callable[[Utterance], Sentence] = lambda utterance: begin(networks, [utterance])[0]
-        self._render: Callable[[tuple[Sentence, int, int]], Samples] = lambda window: render(networks, [window])[0]
 
-    def _open_batches(self) -> None:
+        def synthesize(utterance: Utterance) -> Iterator[Chunk]:
+            (sentence,) = begin(networks, [utterance])
+            for window in split_into_steps(utterance.phonemes, sentence.phonemes.starts):
+                (samples,) = render(networks, [(sentence, window.start // 2, window.end // 2)])
+                yield Chunk(samples, sentence.phonemes.timings(window.first, window.last))
+
+        return synthesize
+
+    def _open_batches(self) -> Callable[[Utterance], Iterator[Chunk]]:
         networks, self.fingerprint = load_batched_networks(self._runtime)
-        self._begin = Batcher(partial(begin, networks), _measure_utterance, most=MOST_AT_ONCE, threads=1)
-        self._render = Batcher(partial(render, networks), _measure_window, most=MOST_AT_ONCE, threads=2)
+        speak = Batcher(networks.speak, measure, most=count_at_once, threads=2)
 
-    def synthesize(self, utterance: Utterance) -> Iterator[Chunk]:
-        sentence = self._begin(utterance)
-        for window in split_into_steps(utterance.phonemes, sentence.phonemes.starts, self._longest_step):
-            samples = self._render((sentence, window.start // 2, window.end // 2))
-            yield Chunk(samples, sentence.phonemes.timings(window.first, window.last))
+        def synthesize(utterance: Utterance) -> Iterator[Chunk]:
+            speech = speak(utterance)
+            for window in split_into_steps(utterance.phonemes, speech.phonemes.starts, _LONGEST_CHUNK, _LONGEST_CHUNK):
+                yield Chunk(speech.take(window.start, window.end), speech.phonemes.timings(window.first, window.last))
 
-
-def _measure_utterance(utterance: Utterance) -> int:
-    return choose_length(len(utterance.before + utterance.phonemes + utterance.after))
-
-
-def _measure_window(window: tuple[Sentence, int, int]) -> int:
-    _, start, end = window
-    return choose_length(end - start)
+        return synthesize
