@@ -28,7 +28,8 @@ class ApiReplica:
 
     async def __init__(self, settings: Settings) -> None:  # type: ignore[misc]  # Ray Serve awaits it
         logs.configure(settings.log_format)
-        self._engine = RemoteEngine(create_engine(settings), Replicas(application.find_engines, _CHUNK_SECONDS))
+        replicas = Replicas(application.EngineFinder().find, _CHUNK_SECONDS)
+        self._engine = RemoteEngine(create_engine(settings), replicas)
         pipeline = Pipeline(self._engine, Phonemizer(), settings.watermark, settings.max_audio_seconds)
         capacity = Capacity(settings.workers)
         wyoming = None

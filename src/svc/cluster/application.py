@@ -8,6 +8,7 @@ from typing import Any
 
 from ray import serve
 from ray.serve.config import AutoscalingConfig, AutoscalingPolicy
+from ray.serve.handle import DeploymentHandle
 
 from svc.cluster.wire import EngineDescription
 from svc.settings import Settings
@@ -69,14 +70,22 @@ def create_api_application(settings: Settings) -> serve.Application:
     return deployment.bind(settings)
 
 
-async def find_engines() -> list[EngineDescription]:
-    """All replicas of the engine that answer. Raises `RayServeException` if the engine is not deployed yet."""
-    handle = serve.get_deployment_handle("Engine", ENGINE)
-    if not handle.is_initialized:
-        handle._init(_run_router_in_separate_loop=False)
-    response = handle.options(_by_reference=False).broadcast("describe")
-    found = await response.results_async(timeout_s=_FIND_SECONDS, return_exceptions=True)
-    return [each for each in found if isinstance(each, EngineDescription)]
+class EngineFinder:
+    """Asks all replicas of the engine where they are; always in one event loop."""
+
+    def __init__(self) -> None:
+        self._handle: DeploymentHandle | None = None
+
+    async def find(self) -> list[EngineDescription]:
+        """Those that answer. Raises `RayServeException` if the engine is not deployed yet."""
+        if self._handle is None:
+            handle = serve.get_deployment_handle("Engine", ENGINE)
+            if not handle.is_initialized:
+                handle._init(_run_router_in_separate_loop=False)  # a thread less
+            self._handle = handle.options(_by_reference=False)
+        response = self._handle.broadcast("describe")
+        found = await response.results_async(timeout_s=_FIND_SECONDS, return_exceptions=True)
+        return [each for each in found if isinstance(each, EngineDescription)]
 
 
 def _common(settings: Settings) -> dict[str, Any]:

@@ -76,7 +76,7 @@ class RemoteEngine:
         with self._replicas.connect() as connection:
             for spoken in connection.ask(utterance, due):
                 if playback := current_playback.get():
-                    playback.worked_seconds = spoken.worked_seconds
+                    playback.worked_seconds = (playback.worked_seconds or 0.0) + spoken.worked_seconds
                 yield spoken.chunk
 
 

@@ -15,7 +15,6 @@ log = logging.getLogger(__name__)
 Speak = Callable[[Utterance, Due], AsyncGenerator[Spoken]]
 
 _TOKEN_SECONDS = 10.0
-_POLL_SECONDS = 0.05
 
 
 class UtteranceServer:
@@ -25,6 +24,8 @@ class UtteranceServer:
         self.token = secrets.token_bytes(TOKEN_BYTES)
         self.ongoing = 0
         """Utterances that are being spoken or wait."""
+        self._idle = asyncio.Event()
+        self._idle.set()
 
     async def start(self, host: str) -> int:
         """Listens there; the port."""
@@ -35,10 +36,9 @@ class UtteranceServer:
     async def drain(self, seconds: float) -> None:
         """Takes no more utterances, and finishes those that it has for so long."""
         self._server.close()
-        deadline = asyncio.get_running_loop().time() + seconds
-        while self.ongoing and asyncio.get_running_loop().time() < deadline:
-            await asyncio.sleep(_POLL_SECONDS)
-        for writer in self._connections:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._idle.wait(), seconds)
+        for writer in tuple(self._connections):
             writer.close()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -59,13 +59,13 @@ class UtteranceServer:
         try:
             while self._server.is_serving():
                 utterance, due = await coming
-                # The next one comes after the answer. What ends before that is the connection.
+                # The next one comes after the answer; if the connection ends before that, nobody listens any more.
                 coming = asyncio.ensure_future(read_message(reader))
                 answering = asyncio.create_task(self._answer(utterance, due, writer))
                 await asyncio.wait([answering, coming], return_when=asyncio.FIRST_COMPLETED)
-                if not answering.done():
+                if coming.done() and coming.exception():
                     return
-                answering.result()
+                await answering
         finally:
             tasks = [task for task in (coming, answering) if task]
             for task in tasks:
@@ -75,18 +75,22 @@ class UtteranceServer:
     async def _answer(self, utterance: Utterance, due: Due, writer: asyncio.StreamWriter) -> None:
         """Chunks, then None or what the engine has raised."""
         self.ongoing += 1
+        self._idle.clear()
         end: Exception | None = None
         try:
-            async with aclosing(self._speak(utterance, due)) as parts:
-                async for part in parts:
-                    writer.write(pack(part))
-                    await writer.drain()
-        except ConnectionError:
-            raise
-        except Exception as error:
-            log.exception("an utterance has failed")
-            end = error
+            try:
+                async with aclosing(self._speak(utterance, due)) as parts:
+                    async for part in parts:
+                        writer.write(pack(part))
+                        await writer.drain()
+            except ConnectionError:
+                raise
+            except Exception as error:
+                log.exception("an utterance has failed")
+                end = error
+            writer.write(pack(end))
+            await writer.drain()
         finally:
             self.ongoing -= 1
-        writer.write(pack(end))
-        await writer.drain()
+            if not self.ongoing:
+                self._idle.set()
