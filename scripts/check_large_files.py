@@ -26,6 +26,11 @@ class Allowed(NamedTuple):
 
 ALLOWED = (
     Allowed(
+        "src/svc/data/turbo-batch-speech.onnx",
+        "4f83d6b79aa29280e304ab2b997a5f1d9355cefb87020088f3220e5c85cca48b",
+        "all networks of svc-turbo in one, for a GPU",
+    ),
+    Allowed(
         "src/svc/data/turbo-conditioning.onnx",
         "fbcf5f0a7f72a016f4dc481222b5b5ca117d48b0ec2fc048f9afa26326d4776a",
         "a network of svc-turbo",

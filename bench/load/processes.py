@@ -45,8 +45,10 @@ class ServerProcess:
         return self._process.pid
 
     def start(self, wait: bool = True) -> None:
-        command: list[str | Path] = [
-            Path(sys.executable).with_name("svc"),
+        command = [
+            sys.executable,
+            "-c",
+            "from svc.cli.main import main; main()",  # the command `svc`, where it is not installed either
             "serve",
             "--host",
             "127.0.0.1",

@@ -97,7 +97,7 @@ async def count_failures(address: str, listeners: int, seconds: float) -> int:
             if not heard.whole or heard.starved > STARVED_OVER:
                 failed.append(heard)
                 return
-            await asyncio.sleep(heard.played_until - time.monotonic())
+            await asyncio.sleep(min(heard.played_until, until) - time.monotonic())
 
     await asyncio.gather(*(play(Random(number)) for number in range(listeners)))
     return len(failed)

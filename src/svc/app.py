@@ -226,7 +226,7 @@ def create_app(
         after_load()
 
     max_workers = _MAX_REMOTE_WORKERS if count_workers else None
-    scheduler = Scheduler(load, metrics, settings.workers, max_workers)
+    scheduler = Scheduler(load, metrics, settings.workers, max_workers, turns=2 if count_workers else 1)
 
     async def follow_workers() -> None:
         assert count_workers

@@ -46,8 +46,8 @@ def open_socket(host: str, port: int, setting: str, *, share_port: bool = False)
     return opened
 
 
-def create_server(app: FastAPI, settings: Settings, *, share_port: bool = False) -> "Server":
-    """With `share_port`, other servers listen on the same port."""
+def create_server(app: FastAPI, settings: Settings, *, share_port: bool = False, silent: bool = False) -> "Server":
+    """With `share_port`, other servers listen on the same port. A `silent` one does not print its address."""
     config = ServerConfig(
         app,
         settings,
@@ -62,7 +62,7 @@ def create_server(app: FastAPI, settings: Settings, *, share_port: bool = False)
         ws_per_message_deflate=False,  # compressing Base64 audio costs time and saves little
     )
     logging.getLogger("uvicorn.error").addFilter(_keep_record)
-    return Server(config, app.state.lifecycle, app.state.connections, settings.shutdown_seconds, share_port)
+    return Server(config, app.state.lifecycle, app.state.connections, settings.shutdown_seconds, share_port, silent)
 
 
 class Server(uvicorn.Server):
@@ -75,17 +75,19 @@ class Server(uvicorn.Server):
         connections: Connections,
         shutdown_seconds: float,
         share_port: bool,
+        silent: bool,
     ) -> None:
         super().__init__(config)
         self._lifecycle = lifecycle
         self._connections = connections
         self._shutdown_seconds = shutdown_seconds
         self._share_port = share_port
+        self._silent = silent
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         sys.setswitchinterval(_SWITCH_SECONDS)
         await super().startup(sockets)
-        for each in sockets or []:
+        for each in [] if self._silent else sockets or []:
             host, port = each.getsockname()[:2]
             shown = f"[{host}]" if ":" in host else host
             print(f"svc listens on http://{shown}:{port}", flush=True)

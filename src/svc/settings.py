@@ -24,7 +24,11 @@ def _data_dir() -> Path:
 
 def _count_workers(others: dict[str, Any]) -> int:
     in_batches = others.get("engine") == "turbo" and others.get("device") == "cuda"
-    return MOST_AT_ONCE if in_batches else max(1, count_cpus() // 2)
+    return MOST_AT_ONCE if in_batches else max(1, count_cpus() // 2 // others.get("processes", 1))
+
+
+def _count_threads(others: dict[str, Any]) -> int:
+    return max(1, count_cpus() // (others.get("workers", 1) * others.get("processes", 1)))
 
 
 class Settings(BaseSettings):
@@ -64,14 +68,19 @@ class Settings(BaseSettings):
     """The device that the engine runs on: `cpu`, or `cuda` (an NVIDIA GPU; needs `onnxruntime-gpu` instead of
     `onnxruntime`)."""
 
+    processes: int = Field(1, ge=1)
+    """How many processes `svc serve` uses, each a whole server on the same port, with an engine of its own: one cannot
+    read and encode more than about a thousand seconds of speech a second. Limits hold for each, unless SVC_REDIS_URL is
+    set."""
+
     workers: int = Field(default_factory=_count_workers, ge=1)
     """How many pieces of speech the engine makes at the same time; by default one for every two cores that this process
     may use, as its CPU affinity and the limit of its container say, and 64 where a GPU computes them as one batch. They
     share the weights."""
 
-    threads: int = Field(default_factory=lambda data: max(1, count_cpus() // data.get("workers", 1)), ge=1)
+    threads: int = Field(default_factory=_count_threads, ge=1)
     """The number of threads that the engine uses for one piece of speech; by default the cores are shared out between
-    the workers."""
+    the workers of all processes."""
 
     cluster_api_replicas: int = Field(1, ge=1)
     """With `svc serve --cluster`: how many replicas of the API there are. Those on one machine share its port."""

@@ -1,23 +1,28 @@
 """The engine that the API sees, with replicas that fail in every way."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+import threading
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
-from ray.exceptions import ActorDiedError, RayTaskError
 
 from bench.load.processes import wait_until
 from svc.cluster.api_replica import share_workers
 from svc.cluster.autoscaling import choose_replicas
-from svc.cluster.engine_replica import STARVED
-from svc.cluster.remote_engine import EngineDescription, RemoteEngine
+from svc.cluster.engine_replica import ONGOING, STARVED
+from svc.cluster.remote_engine import RemoteEngine
+from svc.cluster.replicas import Replicas
+from svc.cluster.utterance_server import UtteranceServer
+from svc.cluster.wire import Connection, Due, EngineDescription, Spoken
 from svc.engine.fake import FakeEngine
 from svc.engine.protocol import Chunk, Utterance
 from svc.errors import EngineUnavailable
+from svc.synthesis.playback import Playback, current_playback
 
 _UTTERANCE = Utterance("a" * 200, np.ones((1, 256), dtype=np.float32))
 _WHOLE = list(FakeEngine().synthesize(_UTTERANCE))
@@ -25,39 +30,24 @@ _WHOLE = list(FakeEngine().synthesize(_UTTERANCE))
 Speak = Callable[[], AsyncIterator[Chunk]]
 
 
-class _Handle:
-    """A handle of Ray Serve whose calls are answered by one function after the other; the last one stays."""
+class _Replica:
+    """A server for utterances, each of which is answered by one function after the other; the last one stays."""
 
     def __init__(self, *answers: Speak) -> None:
         self._answers = list(answers)
         self.calls = self.cancelled = 0
+        self.server = UtteranceServer(self._speak)
 
-    def options(self, stream: bool) -> SimpleNamespace:
-        return SimpleNamespace(speak=SimpleNamespace(remote=self._speak))
-
-    @property
-    def describe(self) -> SimpleNamespace:
-        async def describe() -> EngineDescription:
-            return EngineDescription("weights")
-
-        return SimpleNamespace(remote=describe)
-
-    def _speak(self, utterance: Utterance, due: object) -> "_Response":
+    async def _speak(self, utterance: Utterance, due: Due) -> AsyncGenerator[Spoken]:
         assert utterance.style.shape == (1, 256)
         self.calls += 1
-        return _Response(self, (self._answers.pop(0) if len(self._answers) > 1 else self._answers[0])())
-
-
-class _Response:
-    def __init__(self, handle: _Handle, chunks: AsyncIterator[Chunk]) -> None:
-        self._handle = handle
-        self._chunks = chunks
-
-    def __aiter__(self) -> AsyncIterator[Chunk]:
-        return self._chunks
-
-    def cancel(self) -> None:
-        self._handle.cancelled += 1
+        answer = self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
+        try:
+            async for chunk in answer():
+                yield Spoken(chunk, 0.25)
+        except (GeneratorExit, asyncio.CancelledError):
+            self.cancelled += 1
+            raise
 
 
 async def _speak() -> AsyncIterator[Chunk]:
@@ -68,7 +58,7 @@ async def _speak() -> AsyncIterator[Chunk]:
 async def _speak_two_and_die() -> AsyncIterator[Chunk]:
     for chunk in _WHOLE[:2]:
         yield chunk
-    raise ActorDiedError
+    raise ConnectionResetError
 
 
 async def _speak_in_other_chunks() -> AsyncIterator[Chunk]:
@@ -86,27 +76,45 @@ async def _speak_one_and_hang() -> AsyncIterator[Chunk]:
 
 
 async def _fail() -> AsyncIterator[Chunk]:
-    raise RayTaskError("speak", "", ValueError("an unknown phoneme"))
+    raise ValueError("an unknown phoneme")
     yield
 
 
 @contextmanager
-def _loaded(handle: Any, **seconds: float) -> Iterator[RemoteEngine]:
-    engine = RemoteEngine(FakeEngine(), lambda: handle, **seconds)
+def _loaded(*replicas: _Replica, chunk_seconds: float = 30.0, give_up_seconds: float = 60.0) -> Iterator[RemoteEngine]:
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+
+    async def start(replica: _Replica) -> EngineDescription:
+        return EngineDescription("weights", "127.0.0.1", await replica.server.start("127.0.0.1"), replica.server.token)
+
+    described = [asyncio.run_coroutine_threadsafe(start(each), loop).result(60) for each in replicas]
+
+    async def find() -> list[EngineDescription]:
+        return described
+
+    found = Replicas(find, chunk_seconds)
+    engine = RemoteEngine(FakeEngine(), found, give_up_seconds=give_up_seconds)
     engine.load()
     try:
         yield engine
     finally:
         engine.close()
+        for each in replicas:
+            asyncio.run_coroutine_threadsafe(each.server.drain(0.1), loop).result(60)
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join(60)
+        loop.close()
 
 
 @pytest.mark.parametrize("rest", [_speak, _speak_in_other_chunks])
 def test_a_replica_that_dies_is_not_heard(rest: Speak) -> None:
-    handle = _Handle(_speak_two_and_die, _speak_two_and_die, rest)
-    with _loaded(handle) as engine:
+    replica = _Replica(_speak_two_and_die, _speak_two_and_die, rest)
+    with _loaded(replica) as engine:
         chunks = list(engine.synthesize(_UTTERANCE))
     assert engine.fingerprint == "weights"
-    assert handle.calls == 3
+    assert replica.calls == 3
     assert np.array_equal(
         np.concatenate([chunk.samples for chunk in chunks]), np.concatenate([chunk.samples for chunk in _WHOLE])
     )
@@ -115,35 +123,106 @@ def test_a_replica_that_dies_is_not_heard(rest: Speak) -> None:
     ]
 
 
+def test_another_replica_goes_on_at_once() -> None:
+    """Long before Ray would be asked again which replicas there are."""
+    replicas = [_Replica(_speak_two_and_die), _Replica(_speak_two_and_die), _Replica(_speak)]
+    with _loaded(*replicas) as engine:
+        began = time.monotonic()
+        for _ in range(3):
+            assert len(list(engine.synthesize(_UTTERANCE))) == len(_WHOLE)
+    assert time.monotonic() - began < 30
+    assert replicas[2].calls == 3
+
+
+def test_replicas_share_the_work() -> None:
+    replicas = [_Replica(_speak_one_and_hang) for _ in range(3)]
+    with _loaded(*replicas) as engine:
+        spoken = [engine.synthesize(_UTTERANCE) for _ in range(6)]
+        for chunks in spoken:
+            next(chunks)
+        assert [each.server.ongoing for each in replicas] == [2, 2, 2]
+        for chunks in spoken:
+            chunks.close()  # type: ignore[attr-defined]
+
+
+def test_a_connection_is_used_again() -> None:
+    replica = _Replica(_speak)
+    with _loaded(replica) as engine:
+        for _ in range(20):
+            assert len(list(engine.synthesize(_UTTERANCE))) == len(_WHOLE)
+        assert len(replica.server._connections) == 1
+
+
+def test_who_has_not_the_token_is_not_answered() -> None:
+    replica = _Replica(_speak)
+    with _loaded(replica) as engine:
+        (known,) = engine._replicas._replicas
+        stranger = Connection(replace(known.description, token=b"x" * 32), 30.0)
+        with pytest.raises((EOFError, ConnectionError)):
+            list(stranger.ask(_UTTERANCE, Due()))
+        stranger.close()
+    assert replica.calls == 0
+
+
+def test_the_engines_own_seconds_are_told() -> None:
+    """Not those that its audio was on its way."""
+    playback = Playback()
+    token = current_playback.set(playback)
+    try:
+        with _loaded(_Replica(_speak)) as engine:
+            next(engine.synthesize(_UTTERANCE))
+    finally:
+        current_playback.reset(token)
+    assert playback.take_worked_seconds() == 0.25
+    assert playback.take_worked_seconds() is None
+
+
 def test_a_replica_that_hangs_is_given_up() -> None:
-    handle = _Handle(_speak_one_and_hang, _speak)
-    with _loaded(handle, chunk_seconds=0.5) as engine:
+    replica = _Replica(_speak_one_and_hang, _speak)
+    with _loaded(replica, chunk_seconds=0.5) as engine:
         assert len(list(engine.synthesize(_UTTERANCE))) == len(_WHOLE)
-        wait_until(lambda: handle.cancelled == 1, 60, "the call was cancelled")
+        wait_until(lambda: replica.cancelled == 1, 60, "the call was cancelled")
 
 
 def test_an_engine_that_is_gone_is_an_error_in_the_end() -> None:
-    handle = _Handle(_speak_two_and_die)
-    with _loaded(handle, give_up_seconds=1.0) as engine, pytest.raises(EngineUnavailable):
+    replica = _Replica(_speak_two_and_die)
+    with _loaded(replica, give_up_seconds=1.5) as engine, pytest.raises(EngineUnavailable):
         list(engine.synthesize(_UTTERANCE))
-    assert handle.calls > 1
+    assert replica.calls > 1
 
 
 def test_a_failure_of_the_engine_itself_is_not_tried_again() -> None:
-    handle = _Handle(_fail)
-    with _loaded(handle) as engine, pytest.raises(ValueError, match="an unknown phoneme"):
+    replica = _Replica(_fail)
+    with _loaded(replica) as engine, pytest.raises(ValueError, match="an unknown phoneme"):
         list(engine.synthesize(_UTTERANCE))
-    assert handle.calls == 1
+    assert replica.calls == 1
 
 
 def test_closing_cancels_the_call() -> None:
-    handle = _Handle(_speak_one_and_hang)
-    with _loaded(handle) as engine:
+    replica = _Replica(_speak_one_and_hang)
+    with _loaded(replica) as engine:
         chunks = engine.synthesize(_UTTERANCE)
         next(chunks)
-        assert handle.cancelled == 0
+        assert replica.cancelled == 0
         chunks.close()  # type: ignore[attr-defined]
-        wait_until(lambda: handle.cancelled == 1, 60, "the call was cancelled")
+        wait_until(lambda: replica.cancelled == 1, 60, "the call was cancelled")
+
+
+def test_a_server_that_drains_finishes_what_it_has() -> None:
+    async def main() -> None:
+        replica = _Replica(_speak)
+        description = EngineDescription("", "127.0.0.1", await replica.server.start("127.0.0.1"), replica.server.token)
+        connection = await asyncio.to_thread(Connection, description, 30.0)
+        answers = connection.ask(_UTTERANCE, Due())
+        first = await asyncio.to_thread(next, answers)
+        await replica.server.drain(30)
+        rest = await asyncio.to_thread(list, answers)
+        assert len([first, *rest]) == len(_WHOLE)
+        with pytest.raises((OSError, EOFError)):
+            await asyncio.to_thread(lambda: list(connection.ask(_UTTERANCE, Due())))
+        connection.close()
+
+    asyncio.run(main())
 
 
 def test_workers_are_shared_out() -> None:
@@ -158,8 +237,7 @@ def test_workers_are_shared_out() -> None:
 )
 def test_replicas_follow_the_queue_and_missed_deadlines(requests: float, starved: float, wanted: int) -> None:
     context = SimpleNamespace(
-        total_num_requests=requests,
-        aggregated_metrics={STARVED: {"a": 0.0, "b": starved}},
+        aggregated_metrics={STARVED: {"a": 0.0, "b": starved}, ONGOING: {"a": requests / 2, "b": requests / 2}},
         current_num_replicas=2,
         config=SimpleNamespace(get_target_ongoing_requests=lambda: 3.0),
     )

@@ -34,7 +34,7 @@ class Device:
 
     def batcher(self, most: int = 8) -> Batcher[int, int]:
         """Hundreds share a batch."""
-        return Batcher(self.run, lambda item: item // 100, most=most, threads=1)
+        return Batcher(self.run, lambda item: item // 100, most=lambda _: most, threads=1)
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ def test_a_short_item_shares_no_batch_with_a_long_one(pool: ThreadPoolExecutor) 
 
 def test_only_the_item_fails_that_cannot_be_computed(pool: ThreadPoolExecutor) -> None:
     device = Device()
-    batcher = Batcher(device.run, lambda item: 0, most=8, threads=1)
+    batcher = Batcher(device.run, lambda item: 0, most=lambda _: 8, threads=1)
     gathered = gather(device, batcher, pool, [1, -1, 2])
     assert gathered[0] == 2
     assert isinstance(gathered[1], ValueError)

@@ -1,10 +1,11 @@
-"""svc-turbo 2 from prosody to samples: windows make what the whole sentence makes, whatever their lengths.
+"""svc-turbo from prosody to samples: windows make what the whole sentence makes, whatever their lengths.
 
 The networks are stand-ins in numpy.
 """
 
 import itertools
 from collections.abc import Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +13,8 @@ import pytest
 
 from svc.engine.networks import Feed
 from svc.engine.protocol import Array, Delivery, Samples, Utterance
-from svc.engine.rendering import begin, render
-from svc.engine.sentence import Sentence, accumulate_phase, expand, scale_pitch_range, scale_summary, summarise
+from svc.engine.rendering import begin, render, render_beside
+from svc.engine.sentence import accumulate_phase, expand, scale_pitch_range, scale_summary, summarise
 from tests.engine.stand_ins import StandIns
 
 PHONEMES = "wˌɛn ðə stˈɔɹm kˈAm ˈɪn fɹʌm ðə wˈɛst, ðə hˈOl hˈɑɹbəɹ wɛnt kwˈIət."
@@ -21,19 +22,20 @@ STYLE = np.random.default_rng(0).standard_normal((510, 256)).astype(np.float32)
 REFERENCE = Path(__file__).with_name("acoustic_reference.npz")
 
 
-def synthesize(utterance: Utterance, lengths: Sequence[int]) -> Samples:
-    """The audio in windows of so many frames, over and over again."""
+def synthesize(utterance: Utterance, lengths: Sequence[int], pool: Executor | None = None) -> Samples:
+    """The audio in windows of so many frames, over and over again; with a pool, two windows at the same time."""
     networks = StandIns()
-    (sentence,) = begin(networks, [utterance])
-    start, last = sentence.phonemes.starts[[0, -1]] // 2
-    samples = []
-    for length in itertools.cycle(lengths):
-        end = min(start + length, last)
-        samples += render(networks, [(sentence, start, end)])
-        start = end
-        if start == last:
-            return np.concatenate(samples)
-    raise AssertionError
+    sentence = begin(networks, utterance)
+    start, last = (int(each) for each in sentence.phonemes.starts[[0, -1]] // 2)
+    ends = list(
+        itertools.takewhile(lambda end: end < last, itertools.accumulate(itertools.cycle(lengths), initial=start))
+    )
+    for end, next_end in itertools.pairwise([*ends[1:], last, last]):
+        if pool:
+            render_beside(networks, sentence, end, next_end, pool)
+        else:
+            render(networks, sentence, end)
+    return sentence.take(start, last)
 
 
 @pytest.mark.parametrize("lengths", [[1], [3, 1], [12, 24, 48], [7, 100]])
@@ -53,30 +55,24 @@ def test_windows_make_the_samples_of_the_whole(utterance: Utterance, lengths: li
     assert np.abs(whole - windows).max() <= 1e-4 * np.abs(whole).max()
 
 
+def test_working_on_two_windows_at_a_time_makes_the_same() -> None:
+    utterance = Utterance(PHONEMES, STYLE)
+    with ThreadPoolExecutor(1) as pool:
+        assert np.array_equal(synthesize(utterance, [12, 24, 48], pool), synthesize(utterance, [12, 24, 48]))
+
+
 def test_context_is_rendered_as_in_the_whole_sentence() -> None:
     """The networks do not begin at the first frame of the context, and nothing of that is heard."""
     context = "ðə hˈOl hˈɑɹbəɹ wɛnt kwˈIət, ænd ðə bˈOts pˈʊld æt ðɛɹ ɹˈOps. "
     networks = StandIns(phase=False)
     utterances = [Utterance(PHONEMES, STYLE, before=context), Utterance(context + PHONEMES, STYLE)]
-    part, whole = begin(networks, utterances)
-    first, last = part.phonemes.starts[[0, -1]] // 2
+    part, whole = (begin(networks, utterance) for utterance in utterances)
+    first, last = (int(each) for each in part.phonemes.starts[[0, -1]] // 2)
     assert first > 100, "else there is nothing to leave out"
-    (heard,), (expected,) = (render(networks, [(sentence, first, last)]) for sentence in (part, whole))
+    for sentence in (part, whole):
+        render(networks, sentence, last)
+    heard, expected = part.take(first, last), whole.take(first, last)
     assert np.abs(heard - expected).max() < 1e-4 * np.abs(expected).max()
-
-
-def test_several_sentences_at_once_make_what_each_makes_alone() -> None:
-    utterances = [Utterance(PHONEMES, STYLE), Utterance(PHONEMES[20:], STYLE, pitch_scale=1.2)]
-    networks = StandIns()
-
-    def speak(sentences: list[Sentence]) -> list[Samples]:
-        starts = [int(sentence.phonemes.starts[0]) // 2 for sentence in sentences]
-        windows = [(sentence, start, start + 30) for sentence, start in zip(sentences, starts, strict=True)]
-        return render(networks, windows)
-
-    together = speak(begin(networks, utterances))
-    alone = [speak(begin(networks, [utterance]))[0] for utterance in utterances]
-    assert all(np.array_equal(*pair) for pair in zip(together, alone, strict=True))
 
 
 @pytest.mark.parametrize(
@@ -101,14 +97,14 @@ def test_short_texts_have_the_timbre_of_longer_ones_and_their_own_prosody() -> N
     feeds: dict[str, Feed] = {}
 
     class Recorder(StandIns):
-        def run(self, graph: str, feeds_: Sequence[Feed]) -> list[list[Array]]:
-            feeds[graph] = feeds_[0]
-            return super().run(graph, feeds_)
+        def run(self, graph: str, feed: Feed) -> Sequence[Array]:
+            feeds[graph] = feed
+            return super().run(graph, feed)
 
-    begin(Recorder(), [Utterance("jˈɛs.", STYLE)])
+    begin(Recorder(), Utterance("jˈɛs.", STYLE))
     assert np.array_equal(feeds["conditioning"]["timbre"][0], np.repeat(STYLE[59:60, :128], 11, axis=0))
     assert np.array_equal(feeds["prosody"]["style"][0], STYLE[4, 128:])
-    begin(Recorder(), [Utterance(PHONEMES, STYLE)])
+    begin(Recorder(), Utterance(PHONEMES, STYLE))
     assert np.array_equal(feeds["conditioning"]["timbre"][0, 3], STYLE[len(PHONEMES) - 1, :128])
 
 

@@ -1,4 +1,4 @@
-"""svc-turbo 2 with its networks, where they are installed: windows, voices, timings, loading."""
+"""svc-turbo with its networks: windows, voices, timings, loading."""
 
 import itertools
 import subprocess
@@ -45,7 +45,7 @@ def test_windows_make_the_samples_of_the_whole_utterance(
     streamed = np.concatenate([chunk.samples for chunk in chunks])
     monkeypatch.setattr(
         "svc.engine.turbo.split_into_steps",
-        lambda phonemes, starts, longest: [Window(0, len(phonemes), int(starts[0]), int(starts[-1]))],
+        lambda phonemes, starts: [Window(0, len(phonemes), int(starts[0]), int(starts[-1]))],
     )
     whole = synthesize(engine, utterance)
     assert len(whole) == len(streamed)

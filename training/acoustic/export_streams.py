@@ -16,6 +16,7 @@ For convolutions of 2 r + 1 taps, k is r where the sentence begins (zeros), then
 
 import argparse
 import hashlib
+from collections.abc import Sequence
 from pathlib import Path
 
 import onnx
@@ -112,12 +113,12 @@ def main() -> None:
     }
     for name, (stream, outputs) in streams.items():
         export_stream(name, stream, examples[name], outputs, paths[name])
-    write_hashes(args.folder, PREFIX)
+    write_hashes(args.folder, PREFIX, GRAPHS)
 
 
-def write_hashes(folder: Path, prefix: str) -> None:
+def write_hashes(folder: Path, prefix: str, graphs: Sequence[str]) -> None:
     """The file by which the service checks the graphs."""
-    paths = sorted(folder / f"{prefix}-{name}.onnx" for name in GRAPHS)
+    paths = sorted(folder / f"{prefix}-{name}.onnx" for name in graphs)
     lines = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in paths]
     (folder / f"{prefix}.sha256").write_text("".join(lines))
 

@@ -11,12 +11,14 @@ from svc import logs, memory
 from svc.app import create_app, create_engine
 from svc.cluster import application
 from svc.cluster.remote_engine import RemoteEngine
+from svc.cluster.replicas import Replicas
 from svc.server import create_server, open_socket
 from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline
 from svc.text.g2p import Phonemizer
 
 _STATUS_SECONDS = 10.0
+_CHUNK_SECONDS = 30.0
 _PING_SECONDS = 5.0
 
 
@@ -26,7 +28,8 @@ class ApiReplica:
 
     async def __init__(self, settings: Settings) -> None:  # type: ignore[misc]  # Ray Serve awaits it
         logs.configure(settings.log_format)
-        self._engine = RemoteEngine(create_engine(settings), application.open_engine)
+        replicas = Replicas(application.EngineFinder().find, _CHUNK_SECONDS)
+        self._engine = RemoteEngine(create_engine(settings), replicas)
         pipeline = Pipeline(self._engine, Phonemizer(), settings.watermark, settings.max_audio_seconds)
         capacity = Capacity(settings.workers)
         wyoming = None

@@ -10,17 +10,17 @@ from ray import serve
 from ray.serve.config import AutoscalingConfig, AutoscalingPolicy
 from ray.serve.handle import DeploymentHandle
 
+from svc.cluster.wire import EngineDescription
 from svc.settings import Settings
 
 API, ENGINE = "svc-api", "svc-engine"
 
 _ONGOING_PER_WORKER = 1.5
 """Utterances that a worker has on average before another replica is started: one is spoken while another may wait."""
-_MAX_ONGOING = 1_000  # per replica; how many there are is decided by admission
+_FIND_SECONDS = 10.0
 _HEALTH_SECONDS, _HEALTH_TIMEOUT = 5.0, 30.0
 _DRAIN_SECONDS = 10.0  # beyond SVC_SHUTDOWN_SECONDS
-# A replica of the engine never blocks its event loop: a thread beside that of Ray would be one more that every chunk
-# waits for.
+# A replica of the engine never blocks its event loop, which is that of Ray, too: no thread more.
 _RUNTIME_ENV = {"env_vars": {"RAY_SERVE_RUN_USER_CODE_IN_SEPARATE_THREAD": "0"}}
 _UP_SECONDS, _DOWN_SECONDS, _WINDOW_SECONDS = 10.0, 600.0, 15.0
 
@@ -44,7 +44,6 @@ def create_engine_application(settings: Settings) -> serve.Application:
             "num_gpus": settings.cluster_gpus,
             "runtime_env": _RUNTIME_ENV,
         },
-        max_ongoing_requests=_MAX_ONGOING,
         autoscaling_config=AutoscalingConfig(
             min_replicas=settings.cluster_min_replicas,
             max_replicas=max(settings.cluster_min_replicas, settings.cluster_max_replicas),
@@ -71,16 +70,22 @@ def create_api_application(settings: Settings) -> serve.Application:
     return deployment.bind(settings)
 
 
-def open_engine() -> DeploymentHandle:
-    """For calls in the event loop that runs. Raises `RayServeException` if the engine is not deployed yet.
+class EngineFinder:
+    """Asks all replicas of the engine where they are; always in one event loop."""
 
-    Requests and audio go straight from one process to the other, over gRPC: the way through Ray's object store takes
-    longer, and a thread for the router would be one more that every chunk waits for.
-    """
-    handle = serve.get_deployment_handle("Engine", ENGINE)
-    if not handle.is_initialized:
-        handle._init(_run_router_in_separate_loop=False)
-    return handle.options(_by_reference=False, request_serialization="pickle", response_serialization="pickle")
+    def __init__(self) -> None:
+        self._handle: DeploymentHandle | None = None
+
+    async def find(self) -> list[EngineDescription]:
+        """Those that answer. Raises `RayServeException` if the engine is not deployed yet."""
+        if self._handle is None:
+            handle = serve.get_deployment_handle("Engine", ENGINE)
+            if not handle.is_initialized:
+                handle._init(_run_router_in_separate_loop=False)  # a thread less
+            self._handle = handle.options(_by_reference=False)
+        response = self._handle.broadcast("describe")
+        found = await response.results_async(timeout_s=_FIND_SECONDS, return_exceptions=True)
+        return [each for each in found if isinstance(each, EngineDescription)]
 
 
 def _common(settings: Settings) -> dict[str, Any]:

@@ -1,108 +1,49 @@
 """An engine whose utterances are spoken by replicas on this machine or others."""
 
-import asyncio
 import logging
-import queue
-import threading
 import time
-from collections.abc import Callable, Generator, Iterator
-from concurrent import futures
-from contextlib import closing, suppress
-from dataclasses import dataclass
+from collections.abc import Generator, Iterator
+from contextlib import closing
 
-from grpc import RpcError
-from ray.exceptions import RayError, RayTaskError
-from ray.serve.exceptions import RayServeException
-from ray.serve.handle import DeploymentHandle
-
+from svc.cluster.replicas import NoReplica, Replicas
+from svc.cluster.wire import Due, EngineFailure
 from svc.engine.protocol import Chunk, Engine, Utterance
 from svc.errors import EngineUnavailable
 from svc.synthesis.playback import current_playback
 
 log = logging.getLogger(__name__)
 
-# For work that nobody listens to yet.
-_BACKGROUND_SECONDS = 2.0
-_DESCRIBE_SECONDS = 10.0
-_PAUSE_SECONDS = 0.25
-
-# What Ray raises when a replica does not answer, or not any more.
-_LOST = (RayError, RayServeException, RpcError, TimeoutError, asyncio.CancelledError, futures.CancelledError)
-
-
-# What came of an utterance: chunks, then None or what went wrong.
-_Received = queue.SimpleQueue[Chunk | BaseException | None]
-
-
-@dataclass(frozen=True, slots=True)
-class Due:
-    """For whom an utterance is spoken, and in how many seconds its audio is due."""
-
-    seconds: float = _BACKGROUND_SECONDS
-    key_id: str = ""
-    live: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class EngineDescription:
-    """What a replica says about its engine."""
-
-    fingerprint: str
+_LOST = (OSError, EOFError)
 
 
 class RemoteEngine:
-    """Asks the deployment of the engine, and asks again when a replica is lost.
+    """Asks a replica, and another one when that is lost.
 
     Synthesis is deterministic: what was delivered already is skipped, and the listener notices at most a pause.
     """
 
-    def __init__(
-        self,
-        engine: Engine,
-        open_handle: Callable[[], DeploymentHandle],
-        *,
-        chunk_seconds: float = 30.0,
-        give_up_seconds: float = 60.0,
-    ) -> None:
+    def __init__(self, engine: Engine, replicas: Replicas, *, give_up_seconds: float = 60.0) -> None:
         """`engine` is one of the same kind, which is never loaded.
 
-        A replica that makes no audio for `chunk_seconds` counts as lost. After `give_up_seconds` without any, the
-        utterance fails.
+        After `give_up_seconds` without any audio, the utterance fails.
         """
         self.name = engine.name
         self.sample_rate = engine.sample_rate
         self.max_phonemes = engine.max_phonemes
         self.fingerprint = ""
-        self._open_handle = open_handle
-        self._chunk_seconds = chunk_seconds
+        self._replicas = replicas
         self._give_up_seconds = give_up_seconds
-        self._closed = threading.Event()
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="engine replies", daemon=True)
 
     def load(self) -> None:
         """Waits for a first replica, however long that takes."""
-        self._thread.start()
-        while not self._closed.is_set():
-            with suppress(*_LOST):
-                self.fingerprint = self._connect().fingerprint
-                return
-            self._closed.wait(_PAUSE_SECONDS)
-        raise EngineUnavailable("The server was shut down before the engine had started.")
-
-    def _connect(self) -> EngineDescription:
-        async def connect() -> EngineDescription:
-            handle = self._open_handle()
-            self._speak = handle.options(stream=True).speak
-            async with asyncio.timeout(_DESCRIBE_SECONDS):
-                description: EngineDescription = await handle.describe.remote()
-                return description
-
-        return asyncio.run_coroutine_threadsafe(connect(), self._loop).result()
+        self._replicas.start()
+        if (first := self._replicas.wait()) is None:
+            raise EngineUnavailable("The server was shut down before the engine had started.")
+        self.fingerprint = first.fingerprint
 
     def close(self) -> None:
-        """Ends the waiting for a first replica."""
-        self._closed.set()
+        """Ends the waiting for replicas."""
+        self._replicas.close()
 
     def synthesize(self, utterance: Utterance) -> Iterator[Chunk]:
         sent = utterance.trim_style()
@@ -117,46 +58,26 @@ class RemoteEngine:
                             yield rest
                             progress_at = time.monotonic()
                 return
-            except RayTaskError as error:  # the engine itself has failed: another replica would, too
-                raise error.cause if isinstance(error.cause, Exception) else error from None
+            except EngineFailure as failure:
+                raise failure.__cause__ or failure from None
             except _LOST as error:
-                if time.monotonic() - progress_at > self._give_up_seconds or self._closed.is_set():
+                left = progress_at + self._give_up_seconds - time.monotonic()
+                if left < 0 or self._replicas.closed:
                     raise EngineUnavailable("The engine does not answer. Try again in a few seconds.") from error
-                log.warning("a replica of the engine was lost in the middle of a text: %s", type(error).__name__)
-                time.sleep(_PAUSE_SECONDS)
+                if isinstance(error, NoReplica):
+                    self._replicas.wait(left)
+                else:
+                    log.warning("a replica of the engine was lost in the middle of a text: %s", type(error).__name__)
 
     def _ask(self, utterance: Utterance) -> Generator[Chunk]:
-        """Closing this cancels the call."""
-        received = _Received()
-        call = asyncio.run_coroutine_threadsafe(self._receive(utterance, _find_due(), received), self._loop)
-        try:
-            while (each := _get(received, self._chunk_seconds)) is not None:
-                if isinstance(each, BaseException):
-                    raise each
-                yield each
-        finally:
-            call.cancel()
-
-    async def _receive(self, utterance: Utterance, due: Due, received: _Received) -> None:
-        """Puts the chunks there as they come, without being asked for each; then None, or what went wrong."""
-        response = None
-        try:
-            response = self._speak.remote(utterance, due)
-            async for chunk in response:
-                received.put(chunk)
-            received.put(None)
-        except BaseException as error:
-            received.put(error)
-            if response is not None:
-                with suppress(*_LOST):
-                    response.cancel()
-
-
-def _get(received: _Received, seconds: float) -> Chunk | BaseException | None:
-    try:
-        return received.get(timeout=seconds)
-    except queue.Empty:
-        raise TimeoutError from None
+        """Closing this cancels the request."""
+        playback = current_playback.get()
+        due = Due(playback.buffered_seconds, playback.key_id, playback.live) if playback else Due()
+        with self._replicas.connect() as connection:
+            for spoken in connection.ask(utterance, due):
+                if playback := current_playback.get():
+                    playback.worked_seconds = (playback.worked_seconds or 0.0) + spoken.worked_seconds
+                yield spoken.chunk
 
 
 class _Delivered:
@@ -181,8 +102,3 @@ class _Delivered:
         self._samples = self._position
         self._phonemes += len(timings)
         return Chunk(samples, timings)
-
-
-def _find_due() -> Due:
-    playback = current_playback.get()
-    return Due(playback.buffered_seconds, playback.key_id, playback.live) if playback else Due()

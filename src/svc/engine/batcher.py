@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
@@ -11,7 +11,8 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 MOST_AT_ONCE = 64
-"""Items in a batch, and workers of a server whose engine batches: more would make each wait, and fill no GPU better."""
+"""Items in a batch at most, and workers of a server whose engine batches: more would make each wait, and fill no GPU
+better."""
 
 _PATIENCE_SECONDS = 0.001
 
@@ -19,7 +20,7 @@ _PATIENCE_SECONDS = 0.001
 @dataclass(frozen=True, slots=True, eq=False)
 class _Call(Generic[Item, Result]):
     item: Item
-    size: Hashable
+    size: int
     result: Future[Result] = field(default_factory=Future)
 
 
@@ -33,13 +34,14 @@ class Batcher(Generic[Item, Result]):
     def __init__(
         self,
         run: Callable[[Sequence[Item]], Sequence[Result]],
-        measure: Callable[[Item], Hashable],
+        measure: Callable[[Item], int],
         *,
-        most: int,
+        most: Callable[[int], int],
         threads: int,
     ) -> None:
-        """`run` may be called again with an item of a batch that failed. With two `threads`, one prepares a batch while
-        the GPU computes that of the other."""
+        """`measure` tells an item's size, and `most` how many of a size may share a batch. `run` may be called again
+        with an item of a batch that failed. With two `threads`, one prepares a batch while the GPU computes that of the
+        other."""
         self._run, self._measure, self._most = run, measure, most
         self._waiting: list[_Call[Item, Result]] = []
         self._arrived = threading.Condition()
@@ -56,7 +58,8 @@ class Batcher(Generic[Item, Result]):
 
     def _serve(self) -> None:
         while True:
-            self._finish(self._gather())
+            if batch := self._gather():
+                self._finish(batch)
 
     def _gather(self) -> list[_Call[Item, Result]]:
         with self._arrived:
@@ -65,13 +68,15 @@ class Batcher(Generic[Item, Result]):
         if was_idle:
             time.sleep(_PATIENCE_SECONDS)  # those who come at the same moment share the batch
         with self._arrived:
-            batch = [call for call in self._waiting if call.size == self._waiting[0].size][: self._most]
-            self._waiting = [call for call in self._waiting if call not in batch]
+            if not self._waiting:  # another thread took it
+                return []
+            size = self._waiting[0].size
+            batch = [call for call in self._waiting if call.size == size][: self._most(size)]
+            taken = set(batch)
+            self._waiting = [call for call in self._waiting if call not in taken]
         return batch
 
     def _finish(self, batch: list[_Call[Item, Result]]) -> None:
-        if not batch:  # another thread took it
-            return
         try:
             results = self._run([call.item for call in batch])
         except Exception as error:

@@ -1,30 +1,29 @@
-"""svc-turbo 2's networks for a GPU: windows of many sentences in one batch, in floats.
+"""svc-turbo 2 on a GPU: whole utterances in one batch, from phonemes to samples in one graph, in floats.
 
-The graphs (training/acoustic/batching.py) are given windows of one length and return as many frames, which lie
-`context` frames earlier. So a batch is padded to a common length, one of a few, and what a window did not ask for is
-cut off: frames before its sentence, after its own end, and padding. An item of a batch is made as it is alone.
+The graph (training/acoustic/batching.py) is given utterances that are padded to a common number of phonemes, one of a
+few, and makes each as it is alone. What lies after an utterance's own end is cut off.
 """
 
-import threading
-from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from svc.engine.networks import CURVES, DECODER, GRAPHS, HEAD, TEXT, Feed, StreamShape
-from svc.engine.phonemes import SAMPLES_PER_FRAME
-from svc.engine.protocol import Array
+from svc.engine.batcher import MOST_AT_ONCE
+from svc.engine.phonemes import SAMPLES_PER_FRAME, PhonemeFrames, locate_phonemes, tokenize, vary_prosody
+from svc.engine.protocol import TIMBRE_PHONEMES, Samples, Utterance
 from svc.engine.runtime import Runtime
 from svc.engine.weights import read_packaged_models
 
-FILES = "data/turbo-batch"
+FILES, GRAPH = "data/turbo-batch", "speech"
 """As `svc.engine.networks.FILES`."""
 
-_SHORTEST = 32
-_KEPT = 4  # frames that the head keeps of its last layer
+_SHORTEST = 32  # tokens
+_MOST_TOKENS = MOST_AT_ONCE * 128  # of a batch, which bounds its memory and the time for which others wait
+
+Feed = dict[str, npt.NDArray[Any]]
 
 
 class Session(Protocol):
@@ -32,158 +31,76 @@ class Session(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class _Layout:
-    """A network that works window by window: inputs with so many values for each frame, and the same of its outputs."""
+class Speech:
+    """An utterance that is spoken, with its context."""
 
-    shape: StreamShape
-    inputs: Mapping[str, int]
-    outputs: int
+    phonemes: PhonemeFrames
+    wave: Samples
 
-
-_LAYOUTS = {
-    "curves": _Layout(CURVES, {"curve_text": 1, "place": 1, "duration": 1}, 2),
-    "text": _Layout(TEXT, {"ids": 1}, 1),
-    "decoder": _Layout(DECODER, {"text": 1, "place": 1, "duration": 1, "f0": 2, "energy": 2}, 2),
-}
+    def take(self, start: int, end: int) -> Samples:
+        """The samples of the frames `start:end`."""
+        return self.wave[start * SAMPLES_PER_FRAME : end * SAMPLES_PER_FRAME]
 
 
 class BatchedNetworks:
-    """Each list of feeds is one batch."""
+    """Each list of utterances is one batch."""
 
-    def __init__(self, sessions: Mapping[str, Session]) -> None:
-        self._sessions = sessions
-        self._buffers = _Buffers()
+    def __init__(self, session: Session) -> None:
+        self._session = session
 
-    def run(self, graph: str, feeds: Sequence[Feed]) -> list[list[Array]]:
-        if not feeds:
-            return []
-        if graph == "conditioning":
-            outputs = self._sessions[graph].run(None, _stack(feeds, feeds[0]))
-            return [[output[i : i + 1].copy() for output in outputs] for i in range(len(feeds))]
-        if graph == "prosody":
-            return self._run_sentences(feeds)
-        return self._run_head(feeds) if graph == "head" else self._run_windows(graph, feeds)
-
-    def _run_sentences(self, feeds: Sequence[Feed]) -> list[list[Array]]:
-        lengths = [feed["ids"].shape[1] for feed in feeds]
-        length = choose_length(max(lengths))
-        inputs = _stack(feeds, ("style", "speed"))
-        inputs["ids"] = self._buffers.pad(feeds, "ids", length)
-        inputs["present"] = _mark_present(length, np.zeros(len(feeds)), np.array(lengths))
-        durations, text, *others = self._sessions["prosody"].run(None, inputs)
-        return [
-            [durations[i : i + 1, :count], text[i : i + 1, :count].copy(), *(each[i : i + 1].copy() for each in others)]
-            for i, count in enumerate(lengths)
-        ]
-
-    def _run_windows(self, graph: str, feeds: Sequence[Feed]) -> list[list[Array]]:
-        layout = _LAYOUTS[graph]
-        counts = [feed[next(iter(layout.inputs))].shape[1] for feed in feeds]
-        windows = _Windows(layout.shape, feeds, counts, before=layout.shape.context)
-        pad = self._buffers.pad
-        padded = {name: pad(feeds, name, rate * windows.length) for name, rate in layout.inputs.items()}
-        films = _stack(feeds, ("film",) if "film" in feeds[0] else ())
-        *outputs, state = self._sessions[graph].run(None, padded | films | windows.inputs)
-        made = [
-            slice(layout.outputs * first, layout.outputs * last)
-            for first, last in zip(windows.first, windows.last, strict=True)
-        ]
-        return [
-            [*(output[i : i + 1, cut] for output in outputs), state[i : i + 1].copy()] for i, cut in enumerate(made)
-        ]
-
-    def _run_head(self, feeds: Sequence[Feed]) -> list[list[Array]]:
-        """Pitch and phase begin earlier than the window: where the samples do that are made again."""
-        before = HEAD.context + _KEPT
-        windows = _Windows(HEAD, feeds, [feed["features"].shape[1] for feed in feeds], before)
-        starts = [before + count - feed["f0"].shape[1] for count, feed in zip(windows.counts, feeds, strict=True)]
-        length = before + windows.length
-        f0, phase = (self._buffers.pad(feeds, name, length, starts) for name in ("f0", "phase"))
-        for row, count in zip(f0, windows.counts, strict=True):
-            row[before + count :] = row[before + count - 1]  # a pitch goes on to the end of its last frame
-        inputs = _stack(feeds, ("film", "position", "mask_offset")) | {
-            "features": self._buffers.pad(feeds, "features", windows.length),
-            "f0": f0,
-            "phase": phase,
-            "hidden": _align([feed["hidden"] for feed in feeds], (_KEPT, HEAD.width)),
-        }
-        inputs["position"] -= before * windows.begins
-        waves, hidden, states = self._sessions["head"].run(None, inputs | windows.inputs)
-        outputs = []
-        for i, (begins, last) in enumerate(zip(windows.begins, windows.last, strict=True)):
-            cut = slice(SAMPLES_PER_FRAME * before * begins, SAMPLES_PER_FRAME * (last + _KEPT))
-            outputs.append([waves[i : i + 1, cut], hidden[i : i + 1].copy(), states[i : i + 1].copy()])
-        return outputs
+    def speak(self, utterances: Sequence[Utterance]) -> list[Speech]:
+        ids = [tokenize(utterance)[0] for utterance in utterances]
+        durations, waves = self._session.run(None, _pad(ids) | _describe_voices(utterances))
+        spoken = []
+        for utterance, tokens, durations_, wave in zip(utterances, ids, durations, waves, strict=True):
+            phonemes = locate_phonemes(durations_[: len(tokens)], utterance)
+            spoken.append(Speech(phonemes, wave))
+        return spoken
 
 
 def load_batched_networks(runtime: Runtime) -> tuple[BatchedNetworks, str]:
     """The networks and their fingerprint; raises `EngineUnavailable` without the device, or when a file is missing."""
     runtime.require_device()
-    models, fingerprint = read_packaged_models(FILES, GRAPHS)
-    with ThreadPoolExecutor(len(models)) as pool:
-        sessions = pool.map(runtime.create_session, models.values())
-    return BatchedNetworks(dict(zip(models, sessions, strict=True))), fingerprint
+    models, fingerprint = read_packaged_models(FILES, [GRAPH])
+    return BatchedNetworks(runtime.create_session(models[GRAPH])), fingerprint
 
 
-def choose_length(frames: int) -> int:
-    """The length that a batch is padded to: one of a few, so that memory and plans are used again."""
-    length = _SHORTEST
-    while length < frames:
-        # 32, 48, 64, 96, 128 and so on: at most a third of it is padding.
-        length = length * 3 // 2 if length & (length - 1) == 0 else length * 4 // 3
-    return length
+def choose_length(tokens: int) -> int:
+    """The length that a batch is padded to: one of a few, so that many share a batch, and memory is used again."""
+    return max(_SHORTEST, 1 << (tokens - 1).bit_length())
 
 
-class _Windows:
-    """How the windows of a batch lie in arrays of one length."""
-
-    def __init__(self, shape: StreamShape, feeds: Sequence[Feed], counts: Sequence[int], before: int) -> None:
-        """`counts`: the frames that each is given; `before`: how many frames before them the graph knows about."""
-        self.counts = np.array(counts)
-        # A sentence begins with half of a state, and ends with a tail.
-        self.begins = np.array([feed["state"].shape[2] == shape.reach for feed in feeds])
-        self.ends = np.array([feed["tail"].shape[1] > 0 for feed in feeds])
-        self.length = choose_length(int((self.counts + shape.context * self.ends).max()))
-        self.inputs: Feed = {
-            "state": _align([feed["state"] for feed in feeds], (shape.blocks, 2 * shape.reach, shape.width)),
-            "present": _mark_present(before + self.length, before * self.begins, before + self.counts),
-            "last": self.counts[:, None] + np.arange(2 * shape.reach),
-        }
-        # What is made of each: its first and last frame, counted from `context` frames before its window.
-        self.first, self.last = shape.context * self.begins, self.counts + shape.context * self.ends
+def measure(utterance: Utterance) -> int:
+    """The length that the utterance would be padded to alone."""
+    return choose_length(len(utterance.before + utterance.phonemes + utterance.after) + 2)
 
 
-class _Buffers(threading.local):
-    """Arrays for batches, used again by each thread: new ones of this size cost more than filling them."""
-
-    def __init__(self) -> None:
-        self._arrays: dict[tuple[str, int], npt.NDArray[Any]] = {}
-
-    def pad(
-        self, feeds: Sequence[Feed], name: str, length: int, starts: Sequence[int] | None = None
-    ) -> npt.NDArray[Any]:
-        """One array for all; around each item lies whatever was there before, which no graph looks at."""
-        first = feeds[0][name]
-        array = self._arrays.get((name, length))
-        if array is None or len(array) < len(feeds):
-            array = self._arrays[name, length] = np.zeros((len(feeds), length, *first.shape[2:]), dtype=first.dtype)
-        for row, feed, start in zip(array, feeds, starts or [0] * len(feeds), strict=False):
-            row[start : start + feed[name].shape[1]] = feed[name][0]
-        return array[: len(feeds)]
+def count_at_once(length: int) -> int:
+    """How many utterances of a length may share a batch."""
+    return min(MOST_AT_ONCE, _MOST_TOKENS // length)
 
 
-def _stack(feeds: Sequence[Feed], names: Sequence[str] | Feed) -> Feed:
-    return {name: np.concatenate([feed[name] for feed in feeds]) for name in names}
+def _pad(ids: Sequence[npt.NDArray[np.int64]]) -> Feed:
+    length = choose_length(max(map(len, ids)))
+    padded, present = np.zeros((len(ids), length), dtype=np.int64), np.zeros((len(ids), length), dtype=np.float32)
+    for row, marks, tokens in zip(padded, present, ids, strict=True):
+        row[: len(tokens)] = tokens
+        marks[: len(tokens)] = 1
+    return {"ids": padded, "present": present}
 
 
-def _align(arrays: Sequence[Array], shape: tuple[int, ...]) -> Array:
-    """One array for all, with zeros where one has fewer frames, which are the last axis but one."""
-    aligned = np.zeros((len(arrays), *shape), dtype=np.float32)
-    for row, array in zip(aligned, arrays, strict=True):
-        row[..., shape[-2] - array.shape[-2] :, :] = array[0]
-    return aligned
+def _describe_voices(utterances: Sequence[Utterance]) -> Feed:
+    def gather(values: Sequence[float]) -> npt.NDArray[np.float32]:
+        return np.array(values, dtype=np.float32)
 
-
-def _mark_present(length: int, first: npt.NDArray[Any], last: npt.NDArray[Any]) -> Array:
-    frames = np.arange(length)
-    return ((frames >= first[:, None]) & (frames < last[:, None])).astype(np.float32)
+    styles = [vary_prosody(each.choose_style()[:, 128:], each.delivery) for each in utterances]
+    timbres = [each.choose_style(TIMBRE_PHONEMES)[:, :128] + each.layer_offsets for each in utterances]
+    return {
+        "style": np.concatenate(styles),
+        "timbre": np.stack(timbres),
+        "vocoder_embedding": np.stack([each.vocoder_embedding for each in utterances]),
+        "mask_offset": np.stack([each.mask_offset for each in utterances]),
+        "speed": gather([each.delivery.speed for each in utterances]),
+        "pitch_scale": gather([each.pitch_scale for each in utterances]),
+        "pitch_range": gather([each.delivery.pitch_range for each in utterances]),
+    }

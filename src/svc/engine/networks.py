@@ -6,9 +6,8 @@
     tokens ──▶ text ──┐                                                                         window by window
     pitch, energy ────┴──▶ decoder ──▶ features ──▶ head ──▶ samples                            window by window
 
-Batches: `run` takes a list of feeds for one graph and returns a list of outputs, and so do `begin` and `render` of
-`svc.engine.rendering`, which call it with one feed for each sentence. The graphs for the CPU speak one sentence at a
-time, because that keeps its cores busy; there the list is a loop. `svc.engine.batches` runs it as one batch, for a GPU.
+They speak one sentence at a time, because that keeps the cores of a CPU busy. A GPU has a graph of its own:
+`svc.engine.batches`.
 """
 
 from collections.abc import Sequence
@@ -31,13 +30,10 @@ Feed = dict[str, npt.NDArray[Any]]
 
 
 class Networks(Protocol):
-    def run(self, graph: str, feeds: Sequence[Feed]) -> list[list[Array]]:
-        """The outputs for each of the feeds, which are of different sentences."""
+    def run(self, graph: str, feed: Feed) -> Sequence[Array]: ...
 
 
 class OnnxNetworks:
-    """The graphs on the CPU, one feed after the other."""
-
     def __init__(self, runtime: Runtime) -> None:
         """Raises `EngineUnavailable` when a file is missing or damaged."""
         models, self.fingerprint = read_packaged_models(FILES, GRAPHS)
@@ -46,9 +42,9 @@ class OnnxNetworks:
             sessions = pool.map(runtime.create_session, models.values())
         self._sessions = dict(zip(models, sessions, strict=True))
 
-    def run(self, graph: str, feeds: Sequence[Feed]) -> list[list[Array]]:
-        session = self._sessions[graph]
-        return [session.run(None, feed) for feed in feeds]
+    def run(self, graph: str, feed: Feed) -> Sequence[Array]:
+        outputs: Sequence[Array] = self._sessions[graph].run(None, feed)
+        return outputs
 
 
 @dataclass(frozen=True, slots=True)

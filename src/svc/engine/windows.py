@@ -52,13 +52,15 @@ def split_at_pauses(phonemes: str, starts: npt.NDArray[np.int64]) -> Iterator[Wi
     yield Window(first, len(phonemes), start, int(starts[-1]))
 
 
-def split_into_steps(phonemes: str, starts: npt.NDArray[np.int64], longest: int = LONGEST_STEP) -> Iterator[Window]:
-    """Splits an utterance between words into windows that grow and are bounded pieces of work.
+def split_into_steps(
+    phonemes: str, starts: npt.NDArray[np.int64], longest: int = LONGEST_STEP, shortest: int = _FIRST_STEP
+) -> Iterator[Window]:
+    """Splits an utterance between words into windows that grow and are bounded pieces of work; the first is `shortest`.
 
     A window is as long as `longest` or a word longer; twice as long, and it is cut. Windows that a very long word is
     cut into have no phonemes of their own, except the first.
     """
-    first, start, least = 0, int(starts[0]), _FIRST_STEP
+    first, start, least = 0, int(starts[0]), shortest
     for index, symbol in enumerate(phonemes):
         end = int(starts[index + 1])
         if symbol == " " and end - start >= least and starts[-1] - end >= _FIRST_STEP // 2:

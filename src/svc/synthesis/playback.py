@@ -24,6 +24,8 @@ class Playback:
         self.live = live
         self._remaining = seconds
         self._first_due = time.monotonic() + FIRST_AUDIO_SECONDS
+        self.worked_seconds: float | None = None
+        """What an engine elsewhere took for the step that runs. Here, waiting and the way there would count, too."""
         # When the listener will have heard all that was made; None before that.
         self._heard_at = None if buffered is None else time.monotonic() + buffered
 
@@ -47,6 +49,11 @@ class Playback:
         self._heard_at = max(heard_at, now) + seconds
         self._remaining -= seconds
         return max(0.0, now - max(heard_at, asked_at)) if self.live else 0.0
+
+    def take_worked_seconds(self) -> float | None:
+        """Those of a step, once; None if the engine is here."""
+        worked, self.worked_seconds = self.worked_seconds, None
+        return worked
 
     @property
     def started(self) -> bool:

@@ -44,14 +44,20 @@ class Scheduler:
         metrics: Metrics | None = None,
         workers: int = 1,
         max_workers: int | None = None,
+        turns: int = 1,
     ) -> None:
-        """`max_workers` is the most that `resize` will use; by default there is nothing to resize."""
+        """`max_workers` is the most that `resize` will use; by default there is nothing to resize.
+
+        Every worker has so many `turns` at a time: two, if it is elsewhere, so that it has the next step while the
+        audio of the last one is on its way.
+        """
         self._load = load
         self._metrics = metrics or Metrics()
         self._workers = workers
         self._max_workers = max_workers or workers
-        self._queue = FairQueue(workers)
-        self._threads = ThreadPoolExecutor(self._max_workers, thread_name_prefix="engine")
+        self._turns = turns
+        self._queue = FairQueue(turns * workers)
+        self._threads = ThreadPoolExecutor(turns * self._max_workers, thread_name_prefix="engine")
         self._loading: asyncio.Future[None] | None = None
         self._active = 0  # texts and background work that want the engine now
         self._idle = asyncio.Event()
@@ -87,7 +93,7 @@ class Scheduler:
         """So many steps at a time from now on. With none, texts that have begun may still be finished."""
         self._workers = min(workers, self._max_workers)
         self.speed.workers = max(self._workers, 1)
-        self._queue.resize(self.speed.workers)
+        self._queue.resize(self._turns * self.speed.workers)
 
     async def run(self, work: Generator[A], playback: Playback) -> AsyncGenerator[A]:
         """The audio of a text, one step of the engine each; closing this stops the work within a step.
@@ -194,14 +200,16 @@ class _Steps(Generic[T]):
         self._running: Future[tuple[T, float]] | None = None
 
     async def next(self) -> tuple[T, float]:
-        """The next item, or `_END`, and how many seconds it took."""
+        """The next item, or `_END`, and how many seconds it took the engine."""
         self._running = self._threads.submit(self._step)
         return await asyncio.wrap_future(self._running)
 
     def _step(self) -> tuple[T, float]:
         current_playback.set(self._playback)
         started = time.perf_counter()
-        return next(self._work, _END), time.perf_counter() - started
+        item = next(self._work, _END)
+        elsewhere = self._playback and self._playback.take_worked_seconds()
+        return item, time.perf_counter() - started if elsewhere is None else elsewhere
 
     def close(self) -> None:
         """Ends the generator, after the step that may still be running although nobody waits for it any more."""

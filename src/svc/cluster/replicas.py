@@ -1,0 +1,116 @@
+"""The replicas of the engine that there are, and the connections to them."""
+
+import asyncio
+import random
+import threading
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+
+from grpc import RpcError
+from ray.exceptions import RayError
+from ray.serve.exceptions import RayServeException
+
+from svc.cluster.wire import Connection, EngineDescription
+
+FindReplicas = Callable[[], Awaitable[list[EngineDescription]]]
+
+_FIND_SECONDS = 1.0
+_LOST = (OSError, EOFError)
+# What Ray raises while there is no replica, or none answers.
+_NO_ANSWER = (RayError, RayServeException, RpcError, TimeoutError)
+
+
+class NoReplica(ConnectionError):
+    pass
+
+
+@dataclass(slots=True, eq=False)
+class _Replica:
+    description: EngineDescription
+    busy: int = 0
+    lost: bool = False
+    idle: list[Connection] = field(default_factory=list)
+
+
+class Replicas:
+    """Asks Ray for them again and again, in a thread of its own."""
+
+    def __init__(self, find: FindReplicas, chunk_seconds: float) -> None:
+        """A replica that makes no audio for `chunk_seconds` counts as lost."""
+        self._find = find
+        self._chunk_seconds = chunk_seconds
+        self._replicas: list[_Replica] = []
+        self._found = threading.Condition()
+        self._closed = threading.Event()
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_until_complete, args=[self._follow()], daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def close(self) -> None:
+        self._closed.set()
+        with self._found:
+            self._found.notify_all()
+
+    @property
+    def closed(self) -> bool:
+        return self._closed.is_set()
+
+    def wait(self, seconds: float | None = None) -> EngineDescription | None:
+        """One that is there, as soon as there is one; None once this is closed, or after so many seconds."""
+        with self._found:
+            self._found.wait_for(lambda: self.closed or self._choose(), seconds)
+            chosen = self._choose()
+        return chosen.description if chosen and not self.closed else None
+
+    @contextmanager
+    def connect(self) -> Iterator[Connection]:
+        """To the replica with the least to do for this server. Who leaves this with an exception has not finished."""
+        with self._found:
+            if (replica := self._choose()) is None:
+                raise NoReplica
+            replica.busy += 1
+            connection = replica.idle.pop() if replica.idle else None
+        try:
+            connection = connection or Connection(replica.description, self._chunk_seconds)
+            yield connection
+        except BaseException as error:
+            if connection:
+                connection.close()
+            if isinstance(error, _LOST):
+                replica.lost = True  # until it is found again
+                _close(replica)
+            raise
+        else:
+            replica.idle.append(connection)
+        finally:
+            replica.busy -= 1
+
+    def _choose(self) -> _Replica | None:
+        there = [replica for replica in self._replicas if not replica.lost]
+        return min(there, key=lambda replica: (replica.busy, random.random()), default=None)
+
+    async def _follow(self) -> None:
+        while not self.closed:
+            found: list[EngineDescription] = []
+            with suppress(*_NO_ANSWER):
+                found = await self._find()
+            self._update(found)
+            await asyncio.sleep(_FIND_SECONDS)
+
+    def _update(self, found: Iterable[EngineDescription]) -> None:
+        with self._found:
+            known = {replica.description: replica for replica in self._replicas}
+            self._replicas = [known.pop(each, None) or _Replica(each) for each in found]
+            for replica in self._replicas:
+                replica.lost = False
+            self._found.notify_all()
+        for replica in known.values():
+            _close(replica)
+
+
+def _close(replica: _Replica) -> None:
+    while replica.idle:
+        replica.idle.pop().close()

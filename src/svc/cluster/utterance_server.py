@@ -1,0 +1,96 @@
+"""Where a replica of the engine takes utterances, and sends their audio as it is made."""
+
+import asyncio
+import hmac
+import logging
+import secrets
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing, suppress
+
+from svc.cluster.wire import TOKEN_BYTES, Due, Spoken, pack, read_message
+from svc.engine.protocol import Utterance
+
+log = logging.getLogger(__name__)
+
+Speak = Callable[[Utterance, Due], AsyncGenerator[Spoken]]
+
+_TOKEN_SECONDS = 10.0
+
+
+class UtteranceServer:
+    def __init__(self, speak: Speak) -> None:
+        self._speak = speak
+        self._connections: set[asyncio.StreamWriter] = set()
+        self.token = secrets.token_bytes(TOKEN_BYTES)
+        self.ongoing = 0
+        """Utterances that are being spoken or wait."""
+        self._idle = asyncio.Event()
+        self._idle.set()
+
+    async def start(self, host: str) -> int:
+        """Listens there; the port."""
+        self._server = await asyncio.start_server(self._serve, host, 0)
+        port: int = self._server.sockets[0].getsockname()[1]
+        return port
+
+    async def drain(self, seconds: float) -> None:
+        """Takes no more utterances, and finishes those that it has for so long."""
+        self._server.close()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._idle.wait(), seconds)
+        for writer in tuple(self._connections):
+            writer.close()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._connections.add(writer)
+        try:
+            with suppress(EOFError, OSError, TimeoutError):
+                async with asyncio.timeout(_TOKEN_SECONDS):
+                    token = await reader.readexactly(TOKEN_BYTES)
+                if hmac.compare_digest(token, self.token):
+                    await self._take_requests(reader, writer)
+        finally:
+            self._connections.discard(writer)
+            writer.close()
+
+    async def _take_requests(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        coming = asyncio.ensure_future(read_message(reader))
+        answering: asyncio.Task[None] | None = None
+        try:
+            while self._server.is_serving():
+                utterance, due = await coming
+                # The next one comes after the answer; if the connection ends before that, nobody listens any more.
+                coming = asyncio.ensure_future(read_message(reader))
+                answering = asyncio.create_task(self._answer(utterance, due, writer))
+                await asyncio.wait([answering, coming], return_when=asyncio.FIRST_COMPLETED)
+                if coming.done() and coming.exception():
+                    return
+                await answering
+        finally:
+            tasks = [task for task in (coming, answering) if task]
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _answer(self, utterance: Utterance, due: Due, writer: asyncio.StreamWriter) -> None:
+        """Chunks, then None or what the engine has raised."""
+        self.ongoing += 1
+        self._idle.clear()
+        end: Exception | None = None
+        try:
+            try:
+                async with aclosing(self._speak(utterance, due)) as parts:
+                    async for part in parts:
+                        writer.write(pack(part))
+                        await writer.drain()
+            except ConnectionError:
+                raise
+            except Exception as error:
+                log.exception("an utterance has failed")
+                end = error
+            writer.write(pack(end))
+            await writer.drain()
+        finally:
+            self.ongoing -= 1
+            if not self.ongoing:
+                self._idle.set()
