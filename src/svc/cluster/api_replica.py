@@ -10,8 +10,8 @@ from ray.serve.schema import ApplicationStatusOverview
 from svc import logs, memory
 from svc.app import create_app, create_engine
 from svc.cluster import application
-from svc.cluster.remote_engine import RemoteEngine
-from svc.cluster.replicas import Replicas
+from svc.remote.remote_engine import RemoteEngine
+from svc.remote.replicas import Replicas, share_workers
 from svc.server import create_server, open_socket
 from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline
@@ -91,11 +91,6 @@ class Capacity:
         engines = _count_running(status.applications.get(application.ENGINE))
         servers = _count_running(status.applications.get(application.API))
         return share_workers(engines * self._workers_each, servers)
-
-
-def share_workers(workers: int, servers: int) -> int:
-    """At least one each, as long as there is any: the queue of the engine decides who waits."""
-    return max(1, workers // max(servers, 1)) if workers else 0
 
 
 def _count_running(app: ApplicationStatusOverview | None) -> int:

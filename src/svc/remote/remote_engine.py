@@ -5,10 +5,10 @@ import time
 from collections.abc import Generator, Iterator
 from contextlib import closing
 
-from svc.cluster.replicas import NoReplica, Replicas
-from svc.cluster.wire import Due, EngineFailure
 from svc.engine.protocol import Chunk, Engine, Utterance
 from svc.errors import EngineUnavailable
+from svc.remote.replicas import NoReplica, Replicas
+from svc.remote.wire import Due, EngineFailure
 from svc.synthesis.playback import current_playback
 
 log = logging.getLogger(__name__)

@@ -4,21 +4,15 @@ import asyncio
 import random
 import threading
 from collections.abc import Awaitable, Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from grpc import RpcError
-from ray.exceptions import RayError
-from ray.serve.exceptions import RayServeException
-
-from svc.cluster.wire import Connection, EngineDescription
+from svc.remote.wire import Connection, EngineDescription
 
 FindReplicas = Callable[[], Awaitable[list[EngineDescription]]]
 
 _FIND_SECONDS = 1.0
 _LOST = (OSError, EOFError)
-# What Ray raises while there is no replica, or none answers.
-_NO_ANSWER = (RayError, RayServeException, RpcError, TimeoutError)
 
 
 class NoReplica(ConnectionError):
@@ -34,17 +28,16 @@ class _Replica:
 
 
 class Replicas:
-    """Asks Ray for them again and again, in a thread of its own."""
+    """Asks for them again and again, in a thread of its own."""
 
     def __init__(self, find: FindReplicas, chunk_seconds: float) -> None:
-        """A replica that makes no audio for `chunk_seconds` counts as lost."""
+        """`find` raises nothing. A replica that makes no audio for `chunk_seconds` counts as lost."""
         self._find = find
         self._chunk_seconds = chunk_seconds
         self._replicas: list[_Replica] = []
         self._found = threading.Condition()
         self._closed = threading.Event()
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_until_complete, args=[self._follow()], daemon=True)
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._follow()), name="replicas", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
@@ -52,6 +45,8 @@ class Replicas:
     def close(self) -> None:
         self._closed.set()
         with self._found:
+            for replica in self._replicas:
+                _close(replica)
             self._found.notify_all()
 
     @property
@@ -85,6 +80,8 @@ class Replicas:
             raise
         else:
             replica.idle.append(connection)
+            if self.closed:
+                _close(replica)
         finally:
             replica.busy -= 1
 
@@ -94,10 +91,7 @@ class Replicas:
 
     async def _follow(self) -> None:
         while not self.closed:
-            found: list[EngineDescription] = []
-            with suppress(*_NO_ANSWER):
-                found = await self._find()
-            self._update(found)
+            self._update(await self._find())
             await asyncio.sleep(_FIND_SECONDS)
 
     def _update(self, found: Iterable[EngineDescription]) -> None:
@@ -114,3 +108,9 @@ class Replicas:
 def _close(replica: _Replica) -> None:
     while replica.idle:
         replica.idle.pop().close()
+
+
+def share_workers(workers: int, servers: int) -> int:
+    """How many of the engine's workers one of so many servers may use: at least one, as long as there is any, since
+    the queue of the engine decides who waits."""
+    return max(1, workers // max(servers, 1)) if workers else 0
