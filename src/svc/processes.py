@@ -188,6 +188,7 @@ def _run_server(settings: Settings, number: int, file: Path, pipe: Connection) -
         wyoming = open_socket(settings.host, settings.wyoming_port, "SVC_WYOMING_PORT", share_port=True)
     app = create_app(settings, pipeline, after_load=memory.freeze, wyoming_socket=wyoming, count_workers=count_workers)
     app.openapi()  # is kept: made for the first who asks, it would hold up all others
+    app.state.lifecycle.on_drain(engine.stop_waiting)
     with open_socket(settings.host, settings.port, "--port", share_port=True) as listening:
         # The first one prints the address.
         asyncio.run(create_server(app, settings, share_port=True, silent=number > 0).serve([listening]))

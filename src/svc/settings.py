@@ -28,11 +28,11 @@ def _count_engine_processes(others: dict[str, Any]) -> int:
 
 def _count_workers(others: dict[str, Any]) -> int:
     in_batches = others.get("engine") == "turbo2" and others.get("device") == "cuda"
-    return MOST_AT_ONCE if in_batches else max(1, count_cpus() // 2 // others.get("engine_processes", 1))
+    return MOST_AT_ONCE if in_batches else max(1, count_cpus() // 2 // int(others.get("engine_processes", 1)))
 
 
 def _count_threads(others: dict[str, Any]) -> int:
-    return max(1, count_cpus() // (others.get("workers", 1) * others.get("engine_processes", 1)))
+    return max(1, count_cpus() // int(others.get("workers", 1) * others.get("engine_processes", 1)))
 
 
 class Settings(BaseSettings):

@@ -36,29 +36,38 @@ class Replicas:
         self._chunk_seconds = chunk_seconds
         self._replicas: list[_Replica] = []
         self._found = threading.Condition()
-        self._closed = threading.Event()
+        self._closed = False
+        self._patient = True
         self._thread = threading.Thread(target=lambda: asyncio.run(self._follow()), name="replicas", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
 
-    def close(self) -> None:
-        self._closed.set()
+    def stop_waiting(self) -> None:
+        """`wait_for_first` ends."""
         with self._found:
+            self._patient = False
+            self._found.notify_all()
+
+    def close(self) -> None:
+        with self._found:
+            self._closed, self._patient = True, False
             for replica in self._replicas:
                 _close(replica)
             self._found.notify_all()
 
-    @property
-    def closed(self) -> bool:
-        return self._closed.is_set()
-
-    def wait(self, seconds: float | None = None) -> EngineDescription | None:
-        """One that is there, as soon as there is one; None once this is closed, or after so many seconds."""
+    def wait_for_first(self) -> EngineDescription | None:
+        """One that is there, however long that takes; None if nobody is to wait any more."""
         with self._found:
-            self._found.wait_for(lambda: self.closed or self._choose(), seconds)
+            self._found.wait_for(lambda: self._choose() or not self._patient)
             chosen = self._choose()
-        return chosen.description if chosen and not self.closed else None
+        return chosen.description if chosen else None
+
+    def wait(self, seconds: float) -> bool:
+        """Whether there is one within so many seconds."""
+        with self._found:
+            self._found.wait_for(lambda: self._choose() or self._closed, seconds)
+            return self._choose() is not None and not self._closed
 
     @contextmanager
     def connect(self) -> Iterator[Connection]:
@@ -80,7 +89,7 @@ class Replicas:
             raise
         else:
             replica.idle.append(connection)
-            if self.closed:
+            if self._closed:
                 _close(replica)
         finally:
             replica.busy -= 1
@@ -90,14 +99,14 @@ class Replicas:
         return min(there, key=lambda replica: (replica.busy, random.random()), default=None)
 
     async def _follow(self) -> None:
-        while not self.closed:
+        while not self._closed:
             self._update(await self._find())
             await asyncio.sleep(_FIND_SECONDS)
 
     def _update(self, found: Iterable[EngineDescription]) -> None:
         with self._found:
             known = {replica.description: replica for replica in self._replicas}
-            self._replicas = [known.pop(each, None) or _Replica(each) for each in found]
+            self._replicas = [known.pop(each) if each in known else _Replica(each) for each in found]
             for replica in self._replicas:
                 replica.lost = False
             self._found.notify_all()
