@@ -22,15 +22,23 @@ _TOPOLOGY = Path("/sys/devices/system/cpu")
 
 
 def measure(
-    cores: Sequence[int], threads: Sequence[int], seconds: float, engine: str = "turbo", topology: Path = _TOPOLOGY
+    cores: Sequence[int],
+    threads: Sequence[int],
+    seconds: float,
+    engine: str = "turbo2",
+    processes_each: int | None = None,
+    topology: Path = _TOPOLOGY,
 ) -> Report:
-    """`threads` are those of a worker; without any, the default of the server."""
+    """`threads` are those of a worker; without any, the default of the server. So are the processes, one for each
+    `processes_each` cores."""
     order = order_cores(sorted(os.sched_getaffinity(0)), topology)
     choices: Sequence[int | None] = threads or [None]
     points: dict[tuple[int, int | None], Measured] = {}
     for count in [each for each in cores if each <= len(order)]:
         for each in choices:
             chosen: dict[str, object] = {"workers": max(1, count // each), "threads": each} if each else {}
+            if processes_each:
+                chosen["processes"] = max(1, count // processes_each)
             with pin(order[:count]), processes.run(engine, **speakers.UNLIMITED, **chosen) as server:
                 points[count, each] = speakers.measure(server.address, count, seconds)
     return make_report(points, missing=[each for each in cores if each > len(order)])

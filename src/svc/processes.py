@@ -1,64 +1,151 @@
-"""Several processes that serve one port: one interpreter cannot read, encode and send what a GPU or many cores speak.
+"""`svc serve` with several processes on one machine: one interpreter cannot read, encode and send what a GPU or many
+cores speak.
 
-Each is a whole server, with an engine and a queue of its own; Linux deals out the connections. They share what servers
-on one machine always do: the data folder, and with SVC_REDIS_URL the limits.
+Some are servers on one port, among which Linux deals out the connections. The others have the engine, on a GPU one of
+them: a server sends each utterance to the one that has the least to do. One that dies is replaced.
 """
 
+import asyncio
 import logging
 import multiprocessing
 import os
+import pickle
 import signal
 import threading
 from collections.abc import Callable
-from multiprocessing.connection import wait
+from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import FrameType
+
+from svc import atomic_files, logs, memory
+from svc.app import create_app, create_engine
+from svc.remote.engine_host import EngineHost
+from svc.remote.remote_engine import RemoteEngine
+from svc.remote.replicas import Replicas, share_workers
+from svc.remote.wire import EngineDescription
+from svc.server import create_server, open_socket
+from svc.settings import Settings
+from svc.synthesis.pipeline import Pipeline
+from svc.text.g2p import Phonemizer
 
 log = logging.getLogger(__name__)
 
-Serve = Callable[[int], None]
-
-_RESTART_SECONDS = 1.0
+_CHUNK_SECONDS = 30.0
+_POLL_SECONDS = 1.0
 _FAILED = 1  # the exit status of one that could not start
 _context = multiprocessing.get_context("spawn")
 
 
-def run(serve: Serve, count: int) -> None:
-    """Calls `serve` with 0, 1, … in as many processes, and again in place of one that dies, until SIGTERM or SIGINT."""
-    ended = threading.Event()
+def run(settings: Settings) -> None:
+    """Serves until SIGTERM or SIGINT."""
+    with (
+        TemporaryDirectory(prefix="svc-") as folder,
+        # Keeps the port for the servers, also while none is there, and chooses it if any will do.
+        open_socket(settings.host, settings.port, "--port", share_port=True) as reserved,
+    ):
+        chosen = settings.model_copy(update={"port": reserved.getsockname()[1]})
+        _Supervisor(chosen, Path(folder) / "engines").run()
 
-    def end(number: int, _: FrameType | None) -> None:
-        ended.set()
-        for process in running.values():
-            process.terminate()  # drains it; a second time, it ends at once
 
-    running = {number: _start(serve, number) for number in range(count)}
-    for each in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(each, end)
-    while any(process.is_alive() for process in running.values()):
-        wait([process.sentinel for process in running.values() if process.is_alive()], timeout=_RESTART_SECONDS)
-        for number, process in running.items():
-            if ended.is_set() or process.is_alive():
+class _Supervisor:
+    def __init__(self, settings: Settings, file: Path) -> None:
+        """`file` tells the servers where the engines are."""
+        self._settings, self._file = settings, file
+        self._engines = [_Child(_run_engine, settings, number) for number in range(settings.engine_processes)]
+        self._servers = [_Child(_run_server, settings, number, file) for number in range(settings.processes)]
+        self._ended = threading.Event()
+
+    def run(self) -> None:
+        self._publish()
+        for each in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(each, self._end)
+        for child in (*self._engines, *self._servers):
+            child.start()
+        while not self._ended.is_set():
+            self._watch()
+        _join(self._servers)  # they need the engines for what they have begun
+        for child in self._engines:
+            child.terminate()
+        _join(self._engines)
+        if any(child.exit_status == _FAILED for child in self._servers):
+            raise SystemExit(_FAILED)
+
+    def _end(self, number: int, _: FrameType | None) -> None:
+        self._ended.set()
+        for child in self._servers:
+            child.terminate()  # drains it; a second time, it ends at once
+
+    def _watch(self) -> None:
+        children = [*self._engines, *self._servers]
+        wait([each for child in children for each in child.list_events()], timeout=_POLL_SECONDS)
+        news = [child.receive() for child in self._engines]
+        if any(news):
+            self._publish()
+        for child in children:
+            if child.exit_status is None or self._ended.is_set():
                 continue
-            if process.exitcode == _FAILED:  # so would the next one
-                end(signal.SIGTERM, None)
-                break
-            log.error("the server process %d has ended with %s and is started again", number, process.exitcode)
-            running[number] = _start(serve, number)
-    if any(process.exitcode for process in running.values()):
-        raise SystemExit(_FAILED)
+            if child.exit_status == _FAILED:  # so would the next one
+                self._end(signal.SIGTERM, None)
+                return
+            log.error("a process of the service has ended with %s and is started again", child.exit_status)
+            child.start()
+            self._publish()
+
+    def _publish(self) -> None:
+        atomic_files.write(self._file, pickle.dumps([each.told for each in self._engines if each.told]))
 
 
-def _start(serve: Serve, number: int) -> SpawnProcess:
-    process = _context.Process(target=_run_child, args=[serve, number], name=f"server-{number}")
-    process.start()
-    return process
+class _Child:
+    """A process, which may tell something once it runs."""
+
+    def __init__(self, run: Callable[..., None], *args: object) -> None:
+        self._run, self._args = run, args
+        self.told: EngineDescription | None = None
+
+    def start(self) -> None:
+        self.told = None
+        self._pipe, theirs = _context.Pipe(duplex=False)
+        self._process: SpawnProcess = _context.Process(target=_run_child, args=(self._run, *self._args, theirs))
+        self._process.start()
+        theirs.close()
+
+    @property
+    def exit_status(self) -> int | None:
+        return self._process.exitcode
+
+    def list_events(self) -> list[Connection | int]:
+        return [self._process.sentinel, *([] if self._pipe.closed else [self._pipe])]
+
+    def receive(self) -> bool:
+        """Whether it has told something new."""
+        if self._pipe.closed or not self._pipe.poll():
+            return False
+        try:
+            self.told = self._pipe.recv()
+        except EOFError:
+            self._pipe.close()
+            return False
+        return True
+
+    def terminate(self) -> None:
+        self._process.terminate()
+
+    def join(self) -> None:
+        self._process.join()
 
 
-def _run_child(serve: Serve, number: int) -> None:
+def _join(children: list[_Child]) -> None:
+    for child in children:
+        child.join()
+
+
+def _run_child(run: Callable[..., None], settings: Settings, *args: object) -> None:
     os.setpgrp()  # a Ctrl+C of the terminal would come twice
     threading.Thread(target=_follow_parent, daemon=True).start()
-    serve(number)
+    logs.configure(settings.log_format)
+    run(settings, *args)
 
 
 def _follow_parent() -> None:
@@ -67,3 +154,42 @@ def _follow_parent() -> None:
     assert parent
     wait([parent.sentinel])
     os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _run_engine(settings: Settings, number: int, pipe: Connection) -> None:
+    async def serve() -> None:
+        ended = asyncio.Event()
+        for each in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().add_signal_handler(each, ended.set)
+        host = EngineHost(create_engine(settings), settings.workers)
+        pipe.send(await host.start("127.0.0.1"))
+        await ended.wait()
+        await host.drain(settings.shutdown_seconds)
+
+    asyncio.run(serve())
+    os._exit(0)  # threads that wait for a device that hangs would keep it
+
+
+def _run_server(settings: Settings, number: int, file: Path, pipe: Connection) -> None:
+    def read() -> list[EngineDescription]:
+        engines: list[EngineDescription] = pickle.loads(file.read_bytes())
+        return engines
+
+    async def find() -> list[EngineDescription]:
+        return await asyncio.to_thread(read)
+
+    async def count_workers() -> int:
+        return share_workers(settings.workers * len(await find()), settings.processes)
+
+    engine = RemoteEngine(create_engine(settings), Replicas(find, _CHUNK_SECONDS))
+    pipeline = Pipeline(engine, Phonemizer(settings.cache_dir), settings.watermark, settings.max_audio_seconds)
+    wyoming = None
+    if settings.wyoming_port is not None:
+        wyoming = open_socket(settings.host, settings.wyoming_port, "SVC_WYOMING_PORT", share_port=True)
+    app = create_app(settings, pipeline, after_load=memory.freeze, wyoming_socket=wyoming, count_workers=count_workers)
+    app.openapi()  # is kept: made for the first who asks, it would hold up all others
+    app.state.lifecycle.on_drain(engine.stop_waiting)
+    with open_socket(settings.host, settings.port, "--port", share_port=True) as listening:
+        # The first one prints the address.
+        asyncio.run(create_server(app, settings, share_port=True, silent=number > 0).serve([listening]))
+    engine.close()

@@ -22,13 +22,17 @@ def _data_dir() -> Path:
     return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share") / "svc"
 
 
+def _count_engine_processes(others: dict[str, Any]) -> int:
+    return 1 if others.get("device") == "cuda" else int(others.get("processes", 1))
+
+
 def _count_workers(others: dict[str, Any]) -> int:
     in_batches = others.get("engine") == "turbo" and others.get("device") == "cuda"
-    return MOST_AT_ONCE if in_batches else max(1, count_cpus() // 2 // others.get("processes", 1))
+    return MOST_AT_ONCE if in_batches else max(1, count_cpus() // 2 // int(others.get("engine_processes", 1)))
 
 
 def _count_threads(others: dict[str, Any]) -> int:
-    return max(1, count_cpus() // (others.get("workers", 1) * others.get("processes", 1)))
+    return max(1, count_cpus() // int(others.get("workers", 1) * others.get("engine_processes", 1)))
 
 
 class Settings(BaseSettings):
@@ -69,14 +73,18 @@ class Settings(BaseSettings):
     `onnxruntime`)."""
 
     processes: int = Field(1, ge=1)
-    """How many processes `svc serve` uses, each a whole server on the same port, with an engine of its own: one cannot
-    read and encode more than about a thousand seconds of speech a second. Limits hold for each, unless SVC_REDIS_URL is
+    """How many processes of `svc serve` take requests, read texts and encode audio, all on the same port. With more
+    than one, the engine has processes of its own: SVC_ENGINE_PROCESSES. Limits hold for each, unless SVC_REDIS_URL is
     set."""
 
+    engine_processes: int = Field(default_factory=_count_engine_processes, ge=1)
+    """With SVC_PROCESSES: how many processes have the engine, each with its own weights; by default as many, and one on
+    a GPU, which it can fill."""
+
     workers: int = Field(default_factory=_count_workers, ge=1)
-    """How many pieces of speech the engine makes at the same time; by default one for every two cores that this process
-    may use, as its CPU affinity and the limit of its container say, and 64 where a GPU computes them as one batch. They
-    share the weights."""
+    """How many pieces of speech the engine makes at the same time, in each of its processes; by default one for every
+    two cores that all of them may use, as its CPU affinity and the limit of its container say, and 64 where a GPU
+    computes them as one batch. They share the weights."""
 
     threads: int = Field(default_factory=_count_threads, ge=1)
     """The number of threads that the engine uses for one piece of speech; by default the cores are shared out between

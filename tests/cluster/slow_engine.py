@@ -7,7 +7,7 @@ from pathlib import Path
 
 from svc.cluster.engine_replica import EngineReplica
 from svc.engine.fake import FakeEngine
-from svc.engine.protocol import Chunk, Utterance
+from svc.engine.protocol import Chunk, Engine, Utterance
 from svc.settings import Settings
 
 STEPS_FILE = "SVC_TEST_STEPS"
@@ -25,6 +25,5 @@ class SlowEngine(FakeEngine):
 
 
 class SlowEngineReplica(EngineReplica):
-    async def __init__(self, settings: Settings) -> None:  # type: ignore[misc]  # Ray Serve awaits it
-        await super().__init__(settings)
-        self._engine = SlowEngine()
+    def _create_engine(self, settings: Settings) -> Engine:
+        return SlowEngine()

@@ -12,16 +12,15 @@ import numpy as np
 import pytest
 
 from bench.load.processes import wait_until
-from svc.cluster.api_replica import share_workers
 from svc.cluster.autoscaling import choose_replicas
 from svc.cluster.engine_replica import ONGOING, STARVED
-from svc.cluster.remote_engine import RemoteEngine
-from svc.cluster.replicas import Replicas
-from svc.cluster.utterance_server import UtteranceServer
-from svc.cluster.wire import Connection, Due, EngineDescription, Spoken
 from svc.engine.fake import FakeEngine
 from svc.engine.protocol import Chunk, Utterance
 from svc.errors import EngineUnavailable
+from svc.remote.remote_engine import RemoteEngine
+from svc.remote.replicas import Replicas, share_workers
+from svc.remote.utterance_server import UtteranceServer
+from svc.remote.wire import Connection, Due, EngineDescription, Spoken
 from svc.synthesis.playback import Playback, current_playback
 
 _UTTERANCE = Utterance("a" * 200, np.ones((1, 256), dtype=np.float32))
@@ -101,6 +100,7 @@ def _loaded(*replicas: _Replica, chunk_seconds: float = 30.0, give_up_seconds: f
         yield engine
     finally:
         engine.close()
+        found._thread.join(60)
         for each in replicas:
             asyncio.run_coroutine_threadsafe(each.server.drain(0.1), loop).result(60)
         loop.call_soon_threadsafe(loop.stop)

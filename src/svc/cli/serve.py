@@ -3,12 +3,11 @@
 import asyncio
 import logging
 from contextlib import ExitStack
-from functools import partial
 from typing import Annotated
 
 import typer
 
-from svc import logs, memory, platforms, processes
+from svc import logs, memory, platforms
 from svc.app import create_app
 from svc.engine.cpus import count_cpus
 from svc.server import create_server, open_socket
@@ -37,36 +36,22 @@ def serve(
     if cluster:
         _serve_on_cluster(settings)
     elif settings.processes > 1:
-        _serve_with_processes(settings)
+        from svc.processes import run
+
+        run(settings)
     else:
         _serve(settings)
 
 
-def _serve(settings: Settings, *, share_port: bool = False, silent: bool = False) -> None:
-    """With `share_port`, other processes serve the same port; one of them is not `silent` about its address."""
+def _serve(settings: Settings) -> None:
     with ExitStack() as sockets:
-        listening = sockets.enter_context(open_socket(settings.host, settings.port, "--port", share_port=share_port))
+        listening = sockets.enter_context(open_socket(settings.host, settings.port, "--port"))
         wyoming = None
         if settings.wyoming_port is not None:
-            wyoming = sockets.enter_context(
-                open_socket(settings.host, settings.wyoming_port, "SVC_WYOMING_PORT", share_port=share_port)
-            )
+            wyoming = sockets.enter_context(open_socket(settings.host, settings.wyoming_port, "SVC_WYOMING_PORT"))
         app = create_app(settings, after_load=memory.freeze, wyoming_socket=wyoming)
         app.openapi()  # is kept: made for the first who asks, it would hold up all others
-        server = create_server(app, settings, share_port=share_port, silent=silent)
-        asyncio.run(server.serve([listening]))
-
-
-def _serve_with_processes(settings: Settings) -> None:
-    # Keeps the port for them, also while none is there, and chooses it if any will do.
-    with open_socket(settings.host, settings.port, "--port", share_port=True) as reserved:
-        chosen = settings.model_copy(update={"port": reserved.getsockname()[1]})
-        processes.run(partial(_serve_as_process, chosen), settings.processes)
-
-
-def _serve_as_process(settings: Settings, number: int) -> None:
-    logs.configure(settings.log_format)
-    _serve(settings, share_port=True, silent=number > 0)
+        asyncio.run(create_server(app, settings).serve([listening]))
 
 
 def _serve_on_cluster(settings: Settings) -> None:

@@ -10,8 +10,8 @@ from ray.serve.schema import ApplicationStatusOverview
 from svc import logs, memory
 from svc.app import create_app, create_engine
 from svc.cluster import application
-from svc.cluster.remote_engine import RemoteEngine
-from svc.cluster.replicas import Replicas
+from svc.remote.remote_engine import RemoteEngine
+from svc.remote.replicas import Replicas, share_workers
 from svc.server import create_server, open_socket
 from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline
@@ -45,6 +45,7 @@ class ApiReplica:
         app.openapi()
         self._server = create_server(app, settings, share_port=True)
         self._lifecycle = app.state.lifecycle
+        self._lifecycle.on_drain(self._engine.stop_waiting)
         self._loop = asyncio.new_event_loop()
         self._socket = open_socket(settings.host, settings.port, "--port", share_port=True)
         # An event loop of its own, as without a cluster: the calls of Ray Serve cannot hold it up.
@@ -68,9 +69,9 @@ class ApiReplica:
     async def __del__(self) -> None:
         """Drains: Ray Serve calls and awaits this before it ends the process."""
         self._lifecycle.drain()
-        self._engine.close()
         self._server.should_exit = True
         await asyncio.to_thread(self._thread.join)
+        self._engine.close()
 
     def _require_alive(self) -> None:
         if not self._thread.is_alive():
@@ -91,11 +92,6 @@ class Capacity:
         engines = _count_running(status.applications.get(application.ENGINE))
         servers = _count_running(status.applications.get(application.API))
         return share_workers(engines * self._workers_each, servers)
-
-
-def share_workers(workers: int, servers: int) -> int:
-    """At least one each, as long as there is any: the queue of the engine decides who waits."""
-    return max(1, workers // max(servers, 1)) if workers else 0
 
 
 def _count_running(app: ApplicationStatusOverview | None) -> int:

@@ -6,11 +6,14 @@ The settings are read from the environment of the head node, and go to all repli
 
 from typing import Any
 
+from grpc import RpcError
 from ray import serve
+from ray.exceptions import RayError
 from ray.serve.config import AutoscalingConfig, AutoscalingPolicy
+from ray.serve.exceptions import RayServeException
 from ray.serve.handle import DeploymentHandle
 
-from svc.cluster.wire import EngineDescription
+from svc.remote.wire import EngineDescription
 from svc.settings import Settings
 
 API, ENGINE = "svc-api", "svc-engine"
@@ -77,15 +80,21 @@ class EngineFinder:
         self._handle: DeploymentHandle | None = None
 
     async def find(self) -> list[EngineDescription]:
-        """Those that answer. Raises `RayServeException` if the engine is not deployed yet."""
+        """Those that answer."""
+        try:
+            response = self._open().broadcast("describe")
+            found = await response.results_async(timeout_s=_FIND_SECONDS, return_exceptions=True)
+        except (RayError, RayServeException, RpcError, TimeoutError):  # none is deployed yet, or none answers
+            return []
+        return [each for each in found if isinstance(each, EngineDescription)]
+
+    def _open(self) -> DeploymentHandle:
         if self._handle is None:
             handle = serve.get_deployment_handle("Engine", ENGINE)
             if not handle.is_initialized:
                 handle._init(_run_router_in_separate_loop=False)  # a thread less
             self._handle = handle.options(_by_reference=False)
-        response = self._handle.broadcast("describe")
-        found = await response.results_async(timeout_s=_FIND_SECONDS, return_exceptions=True)
-        return [each for each in found if isinstance(each, EngineDescription)]
+        return self._handle
 
 
 def _common(settings: Settings) -> dict[str, Any]:

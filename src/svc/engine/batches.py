@@ -62,7 +62,7 @@ def load_batched_networks(runtime: Runtime) -> tuple[BatchedNetworks, str]:
     """The networks and their fingerprint; raises `EngineUnavailable` without the device, or when a file is missing."""
     runtime.require_device()
     models, fingerprint = read_packaged_models(FILES, [GRAPH])
-    return BatchedNetworks(runtime.create_session(models[GRAPH])), fingerprint
+    return BatchedNetworks(runtime.create_session(models[GRAPH], tf32=True)), fingerprint
 
 
 def choose_length(tokens: int) -> int:

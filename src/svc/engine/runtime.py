@@ -15,8 +15,7 @@ _PROVIDERS: dict[Device, str] = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExe
 _PROVIDER_OPTIONS: dict[Device, dict[str, str]] = {
     "cpu": {},
     # Every utterance has another length: an exhaustive search of algorithms for each takes longer than synthesis.
-    # TF32 is no faster here, and changes the pitch.
-    "cuda": {"cudnn_conv_algo_search": "HEURISTIC", "use_tf32": "0"},
+    "cuda": {"cudnn_conv_algo_search": "HEURISTIC"},
 }
 # What converts weights from half precision when a model is loaded.
 _CONVERSIONS = ["ConstantFolding", "FuseFp16InitializerToFp32NodeTransformer"]
@@ -44,11 +43,13 @@ class Runtime:
         if _PROVIDERS[self.device] not in ort.get_available_providers():
             raise _cuda_unavailable("the installed one has none")
 
-    def create_session(self, model: bytes, *, keep_half_precision: bool = False) -> ort.InferenceSession:
+    def create_session(
+        self, model: bytes, *, keep_half_precision: bool = False, tf32: bool = False
+    ) -> ort.InferenceSession:
         """A session on the device; raises `EngineUnavailable` rather than fall back to another device.
 
         With `keep_half_precision`, weights stored so are converted at every run and not once: half of the memory, for a
-        network that seldom runs.
+        network that seldom runs. With `tf32`, a GPU multiplies numbers that are rounded to 11 bits.
         """
         self.require_device()
         provider = _PROVIDERS[self.device]
@@ -58,10 +59,13 @@ class Runtime:
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         # An arena keeps the memory of the longest utterance, and memory patterns are kept for every length.
         options.enable_cpu_mem_arena = options.enable_mem_pattern = False
+        provider_options = dict(_PROVIDER_OPTIONS[self.device])
+        if self.device == "cuda":
+            provider_options["use_tf32"] = str(int(tf32))
         session = ort.InferenceSession(
             model,
             options,
-            providers=[(provider, _PROVIDER_OPTIONS[self.device])],
+            providers=[(provider, provider_options)],
             disabled_optimizers=_CONVERSIONS if keep_half_precision else None,
         )
         if provider not in session.get_providers():

@@ -208,8 +208,9 @@ class _Steps(Generic[T]):
         current_playback.set(self._playback)
         started = time.perf_counter()
         item = next(self._work, _END)
-        elsewhere = self._playback and self._playback.take_worked_seconds()
-        return item, time.perf_counter() - started if elsewhere is None else elsewhere
+        seconds = time.perf_counter() - started
+        elsewhere = self._playback.take_worked_seconds() if self._playback else None
+        return item, seconds if elsewhere is None else elsewhere
 
     def close(self) -> None:
         """Ends the generator, after the step that may still be running although nobody waits for it any more."""

@@ -4,21 +4,15 @@ import asyncio
 import random
 import threading
 from collections.abc import Awaitable, Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from grpc import RpcError
-from ray.exceptions import RayError
-from ray.serve.exceptions import RayServeException
-
-from svc.cluster.wire import Connection, EngineDescription
+from svc.remote.wire import Connection, EngineDescription
 
 FindReplicas = Callable[[], Awaitable[list[EngineDescription]]]
 
 _FIND_SECONDS = 1.0
 _LOST = (OSError, EOFError)
-# What Ray raises while there is no replica, or none answers.
-_NO_ANSWER = (RayError, RayServeException, RpcError, TimeoutError)
 
 
 class NoReplica(ConnectionError):
@@ -34,36 +28,46 @@ class _Replica:
 
 
 class Replicas:
-    """Asks Ray for them again and again, in a thread of its own."""
+    """Asks for them again and again, in a thread of its own."""
 
     def __init__(self, find: FindReplicas, chunk_seconds: float) -> None:
-        """A replica that makes no audio for `chunk_seconds` counts as lost."""
+        """`find` raises nothing. A replica that makes no audio for `chunk_seconds` counts as lost."""
         self._find = find
         self._chunk_seconds = chunk_seconds
         self._replicas: list[_Replica] = []
         self._found = threading.Condition()
-        self._closed = threading.Event()
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_until_complete, args=[self._follow()], daemon=True)
+        self._closed = False
+        self._patient = True
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._follow()), name="replicas", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
 
-    def close(self) -> None:
-        self._closed.set()
+    def stop_waiting(self) -> None:
+        """`wait_for_first` ends."""
         with self._found:
+            self._patient = False
             self._found.notify_all()
 
-    @property
-    def closed(self) -> bool:
-        return self._closed.is_set()
-
-    def wait(self, seconds: float | None = None) -> EngineDescription | None:
-        """One that is there, as soon as there is one; None once this is closed, or after so many seconds."""
+    def close(self) -> None:
         with self._found:
-            self._found.wait_for(lambda: self.closed or self._choose(), seconds)
+            self._closed, self._patient = True, False
+            for replica in self._replicas:
+                _close(replica)
+            self._found.notify_all()
+
+    def wait_for_first(self) -> EngineDescription | None:
+        """One that is there, however long that takes; None if nobody is to wait any more."""
+        with self._found:
+            self._found.wait_for(lambda: self._choose() or not self._patient)
             chosen = self._choose()
-        return chosen.description if chosen and not self.closed else None
+        return chosen.description if chosen else None
+
+    def wait(self, seconds: float) -> bool:
+        """Whether there is one within so many seconds."""
+        with self._found:
+            self._found.wait_for(lambda: self._choose() or self._closed, seconds)
+            return self._choose() is not None and not self._closed
 
     @contextmanager
     def connect(self) -> Iterator[Connection]:
@@ -85,6 +89,8 @@ class Replicas:
             raise
         else:
             replica.idle.append(connection)
+            if self._closed:
+                _close(replica)
         finally:
             replica.busy -= 1
 
@@ -93,17 +99,14 @@ class Replicas:
         return min(there, key=lambda replica: (replica.busy, random.random()), default=None)
 
     async def _follow(self) -> None:
-        while not self.closed:
-            found: list[EngineDescription] = []
-            with suppress(*_NO_ANSWER):
-                found = await self._find()
-            self._update(found)
+        while not self._closed:
+            self._update(await self._find())
             await asyncio.sleep(_FIND_SECONDS)
 
     def _update(self, found: Iterable[EngineDescription]) -> None:
         with self._found:
             known = {replica.description: replica for replica in self._replicas}
-            self._replicas = [known.pop(each, None) or _Replica(each) for each in found]
+            self._replicas = [known.pop(each) if each in known else _Replica(each) for each in found]
             for replica in self._replicas:
                 replica.lost = False
             self._found.notify_all()
@@ -114,3 +117,9 @@ class Replicas:
 def _close(replica: _Replica) -> None:
     while replica.idle:
         replica.idle.pop().close()
+
+
+def share_workers(workers: int, servers: int) -> int:
+    """How many of the engine's workers one of so many servers may use: at least one, as long as there is any, since
+    the queue of the engine decides who waits."""
+    return max(1, workers // max(servers, 1)) if workers else 0

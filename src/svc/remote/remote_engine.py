@@ -5,10 +5,10 @@ import time
 from collections.abc import Generator, Iterator
 from contextlib import closing
 
-from svc.cluster.replicas import NoReplica, Replicas
-from svc.cluster.wire import Due, EngineFailure
 from svc.engine.protocol import Chunk, Engine, Utterance
 from svc.errors import EngineUnavailable
+from svc.remote.replicas import NoReplica, Replicas
+from svc.remote.wire import Due, EngineFailure
 from svc.synthesis.playback import current_playback
 
 log = logging.getLogger(__name__)
@@ -37,12 +37,15 @@ class RemoteEngine:
     def load(self) -> None:
         """Waits for a first replica, however long that takes."""
         self._replicas.start()
-        if (first := self._replicas.wait()) is None:
+        if (first := self._replicas.wait_for_first()) is None:
             raise EngineUnavailable("The server was shut down before the engine had started.")
         self.fingerprint = first.fingerprint
 
+    def stop_waiting(self) -> None:
+        """Ends the waiting for a first replica: the server shuts down. Texts that have begun are finished."""
+        self._replicas.stop_waiting()
+
     def close(self) -> None:
-        """Ends the waiting for replicas."""
         self._replicas.close()
 
     def synthesize(self, utterance: Utterance) -> Iterator[Chunk]:
@@ -62,11 +65,9 @@ class RemoteEngine:
                 raise failure.__cause__ or failure from None
             except _LOST as error:
                 left = progress_at + self._give_up_seconds - time.monotonic()
-                if left < 0 or self._replicas.closed:
+                if left < 0 or (isinstance(error, NoReplica) and not self._replicas.wait(left)):
                     raise EngineUnavailable("The engine does not answer. Try again in a few seconds.") from error
-                if isinstance(error, NoReplica):
-                    self._replicas.wait(left)
-                else:
+                if not isinstance(error, NoReplica):
                     log.warning("a replica of the engine was lost in the middle of a text: %s", type(error).__name__)
 
     def _ask(self, utterance: Utterance) -> Generator[Chunk]:

@@ -7,8 +7,8 @@ import secrets
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing, suppress
 
-from svc.cluster.wire import TOKEN_BYTES, Due, Spoken, pack, read_message
 from svc.engine.protocol import Utterance
+from svc.remote.wire import TOKEN_BYTES, Due, Spoken, pack, read_message
 
 log = logging.getLogger(__name__)
 

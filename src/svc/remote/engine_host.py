@@ -1,0 +1,63 @@
+"""A replica of the engine: speaks the utterances of all servers, those first whose audio is due first."""
+
+import time
+from collections.abc import AsyncGenerator, Generator
+from contextlib import aclosing
+from dataclasses import dataclass
+
+from svc import memory
+from svc.engine.protocol import Engine, Utterance
+from svc.remote.utterance_server import UtteranceServer
+from svc.remote.wire import Due, EngineDescription, Spoken
+from svc.synthesis.playback import Playback
+from svc.synthesis.scheduler import Scheduler
+
+
+class EngineHost:
+    def __init__(self, engine: Engine, workers: int) -> None:
+        self._engine = engine
+        self._scheduler = Scheduler(engine.load, workers=workers)
+        self._server = UtteranceServer(self._speak)
+
+    async def start(self, host: str) -> EngineDescription:
+        """Loads the engine and listens; raises what loading raised."""
+        self._scheduler.start()
+        await self._scheduler.wait_until_loaded()
+        memory.freeze()
+        port = await self._server.start(host)
+        return EngineDescription(self._engine.fingerprint, host, port, self._server.token)
+
+    async def drain(self, seconds: float) -> None:
+        """Takes no more utterances, and finishes those that it has for so long."""
+        await self._server.drain(seconds)
+
+    @property
+    def ongoing(self) -> int:
+        """Utterances that are being spoken or wait."""
+        return self._server.ongoing
+
+    @property
+    def starved_seconds(self) -> float:
+        """For how long listeners have waited for audio that was due, since the start."""
+        return self._scheduler.starved_seconds
+
+    async def _speak(self, utterance: Utterance, due: Due) -> AsyncGenerator[Spoken]:
+        """The audio of an utterance; when the caller cancels, the work stops within a chunk."""
+        # The listener counts as one who has audio until it is due: what is held back at a beginning, the API decides.
+        playback = Playback(due.key_id, live=due.live, buffered=due.seconds)
+        async with aclosing(self._scheduler.run(self._synthesize(utterance), playback)) as parts:
+            async for part in parts:
+                yield part.spoken
+
+    def _synthesize(self, utterance: Utterance) -> Generator["_Part"]:
+        began = time.perf_counter()
+        for chunk in self._engine.synthesize(utterance):
+            spoken = Spoken(chunk, time.perf_counter() - began)
+            yield _Part(spoken, len(chunk.samples) / self._engine.sample_rate)
+            began = time.perf_counter()
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    spoken: Spoken
+    seconds: float
