@@ -25,6 +25,12 @@ from svc.text.normalise import normalise
 _WHISPER_CODES = {Language.FILIPINO: "tl"}
 _LONGEST_PIECE = 29.5  # in seconds
 _GAP = 0.3  # besides the silence at the end of each sentence
+# Letters that many write without their marks.
+_PLAIN_LETTERS = {
+    Language.GERMAN: str.maketrans({"ß": "ss"}),
+    Language.RUSSIAN: str.maketrans({"ё": "е"}),
+    Language.TURKISH: str.maketrans({"â": "a", "î": "i", "û": "u"}),
+}
 
 
 @dataclass(slots=True)
@@ -98,7 +104,7 @@ def _join_pieces(recordings: Sequence[tuple[str, Samples]], rate: int) -> Iterat
 def spell(text: str, language: Language) -> str:
     """Its letters, with numbers in words: "8" and "acht" are the same, and so are words that are joined or not."""
     spoken = "".join(span.spoken for span in normalise(text, language))
-    plain = unicodedata.normalize("NFKC", spoken).lower().replace("ё", "е").replace("ß", "ss")
+    plain = unicodedata.normalize("NFKC", spoken).lower().translate(_PLAIN_LETTERS.get(language, {}))
     return re.sub(r"[\W_]", "", plain)
 
 

@@ -10,7 +10,7 @@ from bench.scale import capacity_table, cores, ray_cost, replicas
 
 app = typer.Typer(add_completion=False, help=__doc__, no_args_is_help=True)
 
-Engine = Annotated[Literal["turbo2", "turbo", "kokoro", "fake"], typer.Option(help="The engine of the servers.")]
+Engine = Annotated[Literal["turbo", "kokoro", "fake"], typer.Option(help="The engine of the servers.")]
 Seconds = Annotated[float, typer.Option(help="How long each number is measured.", min=1)]
 
 
@@ -26,7 +26,7 @@ def measure_cores(
         int | None, typer.Option(help="SVC_PROCESSES: one for so many cores. Default: the server's.", min=1)
     ] = None,
     seconds: Seconds = 30,
-    engine: Engine = "turbo2",
+    engine: Engine = "turbo",
     output: options.Output = None,
 ) -> None:
     """Speech a second and live listeners of one machine with more and more of its cores."""

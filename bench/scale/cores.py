@@ -25,7 +25,7 @@ def measure(
     cores: Sequence[int],
     threads: Sequence[int],
     seconds: float,
-    engine: str = "turbo2",
+    engine: str = "turbo",
     processes_each: int | None = None,
     topology: Path = _TOPOLOGY,
 ) -> Report:

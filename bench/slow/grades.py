@@ -1,7 +1,8 @@
 """How well is each language spoken by voices that have another one as their own? Measures it, and grades it.
 
 The grades are written to src/svc/data/grades.json, where the service reads them, with the figures that they come from.
-A language that is measured again replaces its row; the others stay.
+A language that is measured again replaces its row; the others stay. What training/accents/evaluate.py has spoken and
+heard on a GPU is graded in the same way (`--heard`).
 """
 
 import json
@@ -43,6 +44,9 @@ def main(
         list[str] | None, typer.Option("--listener", help="base or small; with one of them no language is good.")
     ] = None,
     judged: Annotated[int, typer.Option(help="How many sentences of each voice are judged for naturalness.")] = 6,
+    transcripts: Annotated[
+        Path | None, typer.Option("--heard", help="A folder with heard.jsonl and clips.jsonl of accents.evaluate.")
+    ] = None,
     eval_home: options.EvalHome = options.EVAL_HOME,
     keep: options.Keep = None,
     output: options.Output = None,
@@ -50,6 +54,10 @@ def main(
     """Characters wrong by two listeners and DistillMOS for each language; the grades follow from them."""
     voices, listeners = voices or VOICES, listeners or list(LISTENERS)
     stored: dict[str, Any] = json.loads(GRADES.read_text(encoding="utf-8"))
+    if transcripts:
+        _grade_transcripts(stored, transcripts, languages or _list_measurable(), voices)
+        _show(stored, output)
+        return
     with tempfile.TemporaryDirectory() as scratch, Worker.evaluator(eval_home) as evaluator:
         recorder, folder = Recorder(), keep or Path(scratch)
         folder.mkdir(parents=True, exist_ok=True)
@@ -69,9 +77,55 @@ def main(
             row["grade"] = grade(row, stored.get("native"))
             stored["languages"][language.value] = row
             GRADES.write_text(json.dumps(stored, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    _show(stored, output)
+
+
+def _show(stored: dict[str, Any], output: Path | None) -> None:
     report = _make_report(stored)
     report.show()
     report.save(output)
+
+
+def _grade_transcripts(stored: dict[str, Any], folder: Path, languages: list[Language], voices: list[str]) -> None:
+    found = read_transcripts(folder)
+
+    def summarize(row: str, language: Language, speakers: list[str], systems: tuple[str, ...]) -> dict[str, Any]:
+        results = [
+            next(found[system, row, voice] for system in systems if (system, row, voice) in found) for voice in speakers
+        ]
+        return _summarize(results, len(sentences.read(language)), speakers, list(LISTENERS))
+
+    stored["native"] = {
+        language: summarize(f"{language} native", language, [NATIVE_VOICES[language]], ("before",))
+        for language in NATIVES
+    }
+    for language in languages:
+        # Symbols were changed in some of them only.
+        row = summarize(language, language, voices, ("symbols", "after"))
+        row["grade"] = grade(row, stored["native"])
+        stored["languages"][language.value] = row
+    GRADES.write_text(json.dumps(stored, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def read_transcripts(folder: Path) -> dict[tuple[str, str, str], heard.Heard]:
+    """What was heard of each system, row and voice; a row is a language, or a language and "native"."""
+    found: dict[tuple[str, str, str], heard.Heard] = {}
+    for line in _read_lines(folder / "heard.jsonl"):
+        key = line["system"], line["row"], line["voice"]
+        each = found.setdefault(key, heard.Heard(wrong=dict.fromkeys(LISTENERS, 0)))
+        language = Language(line["row"].split()[0])
+        reference = heard.spell(" ".join(line["texts"]), language)
+        each.characters += len(reference)
+        for listener in LISTENERS:
+            each.wrong[listener] += heard.count_wrong(reference, heard.spell(line[listener], language))
+        each.pieces.append(line)
+    for line in _read_lines(folder / "clips.jsonl"):
+        found[line["system"], line["row"], line["voice"]].mos.append(line["mos"])
+    return found
+
+
+def _read_lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def grade(row: dict[str, Any], native: dict[str, Any] | None) -> Grade:

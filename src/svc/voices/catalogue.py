@@ -16,7 +16,17 @@ from svc.voices.built_in import KokoroVoice
 from svc.voices.custom_voice import CustomVoice
 from svc.voices.loudness import find_built_in_loudness, find_gain
 from svc.voices.mixes import describe_mix, is_mix, parse_mix, write_mix
-from svc.voices.parameters import Vector, VoiceParameters, articulate, find_timbre
+from svc.voices.parameters import (
+    Accent,
+    Vector,
+    VoiceParameters,
+    articulate,
+    find_prosody,
+    find_timbre,
+    load_accent,
+    load_native_accent,
+    shift_prosody,
+)
 
 FALLBACK_VOICE = "af_heart"
 
@@ -121,9 +131,11 @@ class Voice:
         return self.style_in(self.language)
 
     def style_in(self, language: Language) -> StyleTable:
-        """The style table for a language. A built-in voice has one for all of them."""
+        """The style table for a language. A built-in voice has the timbre of one for all of them."""
         if self.built_in:
-            return self.built_in.style
+            table, accent = self.built_in.style, self._find_accent(language)
+            change = shift_prosody(find_prosody(table), accent) if accent else None
+            return table if change is None else table + np.concatenate([np.zeros_like(change), change])
         # Half a megabyte, computed on each use: keeping it for every clone would cost more than making it.
         if self.parts:
             return _mean((voice.style_in(language), share) for voice, share in self.parts)
@@ -170,13 +182,16 @@ class Voice:
             return _mean((voice.layer_offsets_in(language), share) for voice, share in self.parts)
         if self.parameters:
             return self.parameters.layer_offsets_in(language)
-        if self._is_native_in(language) or not self.built_in:
+        accent = self._find_accent(language)
+        if accent is None or not self.built_in:
             return NO_LAYER_OFFSETS
-        return articulate(find_timbre(self.built_in.style), language)
+        return articulate(find_timbre(self.built_in.style), language, accent)
 
-    def _is_native_in(self, language: Language) -> bool:
-        """Whether a built-in voice speaks a language as its own. English it speaks with the accent that it has."""
-        return language.english or self.language is language
+    def _find_accent(self, language: Language) -> Accent | None:
+        """What a built-in voice needs to be clear in a language. English it speaks as it is."""
+        if language.english:
+            return None
+        return load_native_accent(language) if self.language is language else load_accent(language)
 
     @property
     def vocoder_embedding(self) -> Vector:

@@ -42,7 +42,8 @@ MELODY_PITCH = {
 }
 """The pitch of the melody that clones have in a language, in Hz (the median of ten sentences).
 
-A language without voices of its own has the melody of the one that it is articulated like.
+A language without voices of its own has the melody of the one that it is articulated like, unless one was learned,
+which leaves the pitch as it is.
 """
 
 _BOUNDS = {
@@ -126,10 +127,15 @@ class VoiceParameters:
 
     def melody_in(self, language: Language) -> Vector:
         """[128], added to the second half of the mean style."""
-        return self.melody if language.english else self.melody + _native_offset(language.articulation)[STYLE:]
+        if language.english:
+            return self.melody
+        change = shift_prosody(self.melody, load_accent(language))
+        return self.melody + (_native_offset(language.articulation)[STYLE:] if change is None else change)
 
     def pitch_scale_in(self, language: Language) -> float:
         """The factor that brings the pitch of the language's melody to the person's own."""
+        if not language.english and load_accent(language).prosody is not None:
+            return self.pitch_scale
         return self.pitch_scale * (MELODY_PITCH[Language.ENGLISH_US] / MELODY_PITCH[language.articulation])
 
     def layer_offsets_in(self, language: Language) -> Vector:
@@ -210,11 +216,20 @@ def find_timbre(table: StyleTable) -> Vector:
     return timbre
 
 
-def articulate(timbre: Vector, language: Language) -> Vector:
-    """[11, 128], added to this timbre in each layer, so that it is clear in a language that is not its own."""
+def find_prosody(table: StyleTable) -> Vector:
+    """[128]: how the prosody of a built-in voice differs from the mean of all."""
+    prosody: Vector = find_typical_style(table)[STYLE:] - _mean_style()[STYLE:]
+    return prosody
+
+
+def articulate(timbre: Vector, language: Language, accent: "Accent | None" = None) -> Vector:
+    """[11, 128], added to this timbre in each layer, so that it is clear in a language that is not its own.
+
+    With another `accent` than the language's for voices that have it not as their own.
+    """
     to_native = _native_offset(language.articulation)[:STYLE] - timbre
     to_native -= _gender_axis() * (_gender_axis() @ to_native)
-    accent = load_accent(language)
+    accent = accent or load_accent(language)
     native_share, timbre_gain = accent.shares[..., None]
     layer_offsets: Vector = accent.offset + native_share * to_native + timbre_gain * timbre
     return layer_offsets
@@ -228,6 +243,10 @@ class Accent:
     """[11, 128], added to the timbre in each layer."""
     shares: Vector
     """[2, 11]: for each layer, how much of the way it goes to the native timbre, and the gain of the voice's own."""
+    prosody: Vector | None = None
+    """[128], added to the second half of the style. None: built-in voices keep theirs, clones get the native one."""
+    prosody_share: float = 0.0
+    """How much of its own prosody a voice gives up for it."""
 
 
 def load_accent(language: Language) -> Accent:
@@ -236,14 +255,45 @@ def load_accent(language: Language) -> Accent:
     return learned[language if language in learned else language.articulation]
 
 
+def load_native_accent(language: Language) -> Accent | None:
+    """What was learned for the voices whose own language it is."""
+    return _load_accents().get(f"{language} native")
+
+
+def shift_prosody(prosody: Vector, accent: Accent) -> Vector | None:
+    """[128], added to this prosody in a language with this accent: the pitch stays. None: no prosody was learned."""
+    if accent.prosody is None:
+        return None
+    change: Vector = accent.prosody - np.float32(accent.prosody_share) * prosody
+    return change - _pitch_axis() * (_pitch_axis() @ change)
+
+
 @cache
 def _load_accents() -> dict[str, Accent]:
     """The accents by language: every language but English that has voices of its own, and those learned since."""
-    learned = np.load(BytesIO(files("svc").joinpath("data/accents.npz").read_bytes()))
-    names = {key.rsplit(" ", 1)[0] for key in learned}
+    learned = _read_accents()
+    names = {key.removesuffix(" offset") for key in learned if key.endswith(" offset")}
     return {
-        name: Accent(*(learned[f"{name} {part}"].astype(np.float32) for part in ("offset", "shares"))) for name in names
+        name: Accent(
+            learned[f"{name} offset"],
+            learned[f"{name} shares"],
+            learned.get(f"{name} prosody"),
+            float(learned.get(f"{name} prosody_share", 0.0)),
+        )
+        for name in names
     }
+
+
+@cache
+def _pitch_axis() -> Vector:
+    """[128], of length one: the direction in which the prosody half of a style changes the pitch."""
+    return _read_accents()["pitch axis"]
+
+
+@cache
+def _read_accents() -> dict[str, Vector]:
+    with np.load(BytesIO(files("svc").joinpath("data/accents.npz").read_bytes())) as stored:
+        return {name: stored[name].astype(np.float32) for name in stored}
 
 
 def _measured_as(language: Language) -> Language:

@@ -95,7 +95,10 @@ def _load_library() -> ctypes.CDLL:
 
 
 class EspeakG2P:
-    """Phonemizes text in the language of one espeak-ng voice; `symbols` and whole `words` are its own replacements."""
+    """Phonemizes text in the language of one espeak-ng voice.
+
+    Its own replacements: `symbols` of espeak-ng, whole `words` and, last, `clearer` symbols of the vocabulary.
+    """
 
     def __init__(
         self,
@@ -103,11 +106,13 @@ class EspeakG2P:
         voice: str,
         symbols: Mapping[str, str] = MappingProxyType({}),
         words: Mapping[str, str] = MappingProxyType({}),
+        clearer: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self._espeak = espeak
         self._voice = voice
         self._symbols = symbols
         self._words = words
+        self._clearer = str.maketrans(dict(clearer))
 
     def phonemize(self, text: str) -> list[PhonemeToken]:
         found: list[tuple[Token, str]] = []
@@ -141,7 +146,7 @@ class EspeakG2P:
 
     def _to_phonemes(self, clause: str) -> list[str]:
         words = (from_espeak(word, self._symbols) for word in self._espeak(clause, self._voice))
-        return [self._words.get(phonemes, phonemes) for phonemes in words if phonemes]
+        return [self._words.get(phonemes, phonemes).translate(self._clearer) for phonemes in words if phonemes]
 
 
 def _clean(text: str, words: list[Token]) -> str:

@@ -1,0 +1,51 @@
+"""Writes trained accents into the file that svc reads.
+
+    python -m accents.export FOLDER ../src/svc/data/accents.npz
+
+Accents of other languages in the file stay. An accent that starts from the layers of one language is written for the
+language that data/languages.toml names, so that both give the same. Needs svc (pip install -e ..).
+"""
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+import torch
+from svc.text.language import Language
+from svc.voices import parameters
+
+from accents.accents import Start
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("output", type=Path)
+    parser.add_argument("--leave", nargs="*", default=[], help="rows that are not written")
+    args = parser.parse_args()
+    stored = torch.load(args.folder / "accents.pt", map_location="cpu")
+    state = {name: each.numpy() for name, each in stored["state"].items()}
+    axis = torch.load(args.folder / "pitch-axis.pt").numpy()
+    axis /= np.linalg.norm(axis)
+    gender = parameters._gender_axis()
+    with np.load(args.output) as existing:
+        written = dict(existing)
+    written["pitch axis"] = axis.astype(np.float32)
+    for row, start in enumerate(Start(**each) for each in stored["starts"]):
+        if start.row in args.leave:
+            continue
+        native = parameters._native_offset(Language(start.language).articulation)[: len(gender)]
+        change = state["native"][row] - native
+        change -= gender * (gender @ change)
+        shares, prosody = state["shares"][row], state["prosody"][row]
+        written[f"{start.row} offset"] = (state["offset"][row] + shares[0][:, None] * change).astype(np.float16)
+        written[f"{start.row} shares"] = shares.astype(np.float16)
+        prosody = prosody - axis * (axis @ prosody)
+        written[f"{start.row} prosody"] = prosody.astype(np.float16)
+        written[f"{start.row} prosody_share"] = np.float16(state["prosody_share"][row])
+    np.savez_compressed(args.output, **written)
+    print(f"{args.output.stat().st_size / 1e3:.0f} kB, {len(written)} arrays")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,130 @@
+"""Writes the voices to train accents with, as svc has them: built-in ones, and clones of real people.
+
+    python -m accents.voices CLONES CLONES_VALIDATION voices.npz
+
+CLONES are files of `acoustic.clones`; those of validation are not trained with. Needs svc (pip install -e ..).
+"""
+
+import argparse
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+LONGEST = 200
+"""Rows of the style tables that are kept: one for each number of phonemes."""
+TIMBRE_ROW = 59
+"""Shorter texts have the timbre of this row, as in the service (TIMBRE_PHONEMES)."""
+STYLE, LAYERS = 128, 11
+FIELDS = ("timbre", "layer_offsets", "vocoder_embedding", "pitch_scale")
+"""What is taken of the clones."""
+
+
+@dataclass
+class Voices:
+    """Built-in voices first, then clones. All differences are from the mean of the built-in voices."""
+
+    tables: Tensor  # [V, lengths, 256], of the built-in voices
+    mean_table: Tensor  # [lengths, 256]
+    timbre: Tensor  # [V + C, 128]
+    prosody: Tensor  # [V + C, 128]
+    layer_offsets: Tensor  # [V + C, 11, 128]: in languages other than English
+    english_layer_offsets: Tensor  # [V + C, 11, 128]
+    vocoder_embedding: Tensor  # [V + C, 256]
+    pitch_scale: Tensor  # [V + C]
+    gain: Tensor  # [V + C], a factor
+    native: Tensor  # [N, 256]: the mean style of each language's own voices
+    native_accents: Tensor  # [N, 13, 128]: offsets of the accents so far; the last two rows begin with the shares
+    gender_axis: Tensor  # [128]
+    keys: list[str]
+    languages: list[str]
+    """Of the built-in voices."""
+    natives: list[str]
+    """The languages with voices of their own."""
+    held_out: Tensor  # []: the first clone that is not trained with
+
+    def rows(self, voice: Tensor, phonemes: Tensor) -> tuple[Tensor, Tensor]:
+        """Timbre and prosody of texts of these lengths without any accent. [B], [B] → [B, 128] twice"""
+        row = (phonemes - 1).clamp(0, LONGEST - 1)
+        longer = row.clamp(min=TIMBRE_ROW)
+        built_in = voice < len(self.tables)
+        table = voice.clamp(max=len(self.tables) - 1)
+        timbre = torch.where(
+            built_in[:, None], self.tables[table, longer, :STYLE], self.mean_table[longer, :STYLE] + self.timbre[voice]
+        )
+        prosody = torch.where(
+            built_in[:, None], self.tables[table, row, STYLE:], self.mean_table[row, STYLE:] + self.prosody[voice]
+        )
+        return timbre, prosody
+
+
+def load(path: Path, device: torch.device) -> Voices:
+    with np.load(path) as saved:
+        arrays = {each.name: saved[each.name] for each in fields(Voices)}
+    return Voices(
+        **{
+            name: [str(each) for each in array] if array.dtype.kind == "U" else torch.tensor(array).float().to(device)
+            for name, array in arrays.items()
+        }
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("clones", type=Path)
+    parser.add_argument("validation", type=Path)
+    parser.add_argument("output", type=Path)
+    args = parser.parse_args()
+    from svc.text.language import Language
+    from svc.voices import parameters
+    from svc.voices.built_in import load_built_in_voices
+    from svc.voices.loudness import find_built_in_loudness, find_gain
+
+    built_in = load_built_in_voices()
+    mean = np.mean([voice.style for voice in built_in], axis=0)
+    typical = np.stack([voice.typical_style for voice in built_in])
+    own = typical - typical.mean(axis=0)
+    natives = [Language.SPANISH, Language.FRENCH, Language.HINDI, Language.ITALIAN, Language.JAPANESE]
+    natives += [Language.PORTUGUESE_BR, Language.MANDARIN]
+    accents = [parameters.load_accent(language) for language in natives]
+    files = [np.load(path) for path in (args.clones, args.validation)]
+    clones = {name: np.concatenate([file[name] for file in files]).astype(np.float32) for name in FIELDS}
+    order = [str(each) for each in files[0]["languages"]]
+    english, spanish = order.index("en-us"), order.index("es")
+    # What the accent so far adds is taken out again.
+    articulated = np.stack([parameters.articulate(timbre, Language.SPANISH) for timbre in clones["timbre"]])
+    layer_offsets, embedding = clones["layer_offsets"], clones["vocoder_embedding"]
+    people = len(layer_offsets)
+
+    def join(ours: np.ndarray, theirs: np.ndarray) -> np.ndarray:
+        return np.concatenate([ours, theirs]).astype(np.float16)
+
+    none = np.zeros((len(built_in), LAYERS, STYLE))
+    gains = [10 ** (find_gain(find_built_in_loudness(voice.key)) / 20) for voice in built_in]
+    np.savez_compressed(
+        args.output,
+        tables=np.stack([voice.style[:LONGEST] for voice in built_in]).astype(np.float16),
+        mean_table=mean[:LONGEST].astype(np.float32),
+        timbre=join(own[:, :STYLE], clones["timbre"]),
+        prosody=join(own[:, STYLE:], np.zeros((people, STYLE))),
+        layer_offsets=join(none, layer_offsets[:, spanish] - articulated),
+        english_layer_offsets=join(none, layer_offsets[:, english]),
+        vocoder_embedding=join(np.zeros((len(built_in), embedding.shape[1])), embedding),
+        pitch_scale=join(np.ones(len(built_in)), clones["pitch_scale"][:, english]),
+        gain=join(np.array(gains), np.ones(people)),
+        native=np.stack([parameters._native_offset(language) for language in natives]).astype(np.float32),
+        native_accents=np.stack(
+            [np.concatenate([each.offset, np.pad(each.shares, ((0, 0), (0, STYLE - LAYERS)))]) for each in accents]
+        ).astype(np.float32),
+        gender_axis=parameters._gender_axis().astype(np.float32),
+        keys=np.array([voice.key for voice in built_in]),
+        languages=np.array([voice.language.value for voice in built_in]),
+        natives=np.array([language.value for language in natives]),
+        held_out=np.array(len(built_in) + len(files[0]["timbre"])),
+    )
+
+
+if __name__ == "__main__":
+    main()
