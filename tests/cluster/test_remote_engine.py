@@ -19,7 +19,9 @@ from svc.engine.fake import FakeEngine
 from svc.engine.protocol import Chunk, Utterance
 from svc.errors import EngineUnavailable
 
-_UTTERANCE = Utterance("a" * 200, np.ones((1, 256), dtype=np.float32))
+_UTTERANCE = Utterance(
+    "a" * 200, np.ones((1, 256), dtype=np.float32), mask_offset=np.full(2408, 0.1, dtype=np.float32)
+)
 _WHOLE = list(FakeEngine().synthesize(_UTTERANCE))
 
 Speak = Callable[[], AsyncIterator[Chunk]]
@@ -44,6 +46,7 @@ class _Handle:
 
     def _speak(self, utterance: Utterance, due: object) -> "_Response":
         assert utterance.style.shape == (1, 256)
+        assert np.array_equal(utterance.mask_offset, _UTTERANCE.mask_offset)
         self.calls += 1
         return _Response(self, (self._answers.pop(0) if len(self._answers) > 1 else self._answers[0])())
 
