@@ -19,9 +19,7 @@ from svc.engine.fake import FakeEngine
 from svc.engine.protocol import Chunk, Utterance
 from svc.errors import EngineUnavailable
 
-_UTTERANCE = Utterance(
-    "a" * 200, np.ones((1, 256), dtype=np.float32), mask_offset=np.full(2408, 0.1, dtype=np.float32)
-)
+_UTTERANCE = Utterance("a" * 200, np.ones((1, 256), dtype=np.float32), mask_offset=np.full(2408, 0.1, dtype=np.float32))
 _WHOLE = list(FakeEngine().synthesize(_UTTERANCE))
 
 Speak = Callable[[], AsyncIterator[Chunk]]
