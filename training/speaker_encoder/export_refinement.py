@@ -1,7 +1,7 @@
 """Exports refinement: forward and backward through decoder, head and the encoder as one ONNX graph, and its sentences.
 
     python -m speaker_encoder.export_refinement --run acoustic/run --voices voices.pt --accents accents.npz \
-        --corpus corpus.npz --encoder encoder.pt --stand-in stand_in.pt refinement.onnx refinement.npz
+        --corpus corpus.npz --encoder encoder.pt refinement.onnx refinement.npz
 
 The graph gives the loss and its gradients to the parameters of a voice, for one sentence of three seconds; ONNX Runtime
 runs it, without torch. Its shapes are fixed. A convolution's gradient to its input is a convolution too, Fourier
@@ -30,7 +30,6 @@ from speaker_encoder import voice_encoder
 from speaker_encoder.encoder import SpeakerEncoder
 from speaker_encoder.features import BANDS, HOP, N_FFT, RATE, WINDOW, _filters, _window
 from speaker_encoder.mapper import MASKS, STYLE, VOCODER_EMBEDDING
-from speaker_encoder.stand_in import StandIn
 from speaker_encoder.synthesis import FRAMES, Lines, Synthesis
 from speaker_encoder.texts import Texts
 from speaker_encoder.voice_pca import VoicePca, pad_layers
@@ -68,11 +67,11 @@ class LogMel(nn.Module):
 
 
 class RefinementLoss(nn.Module):
-    """How unlike a person a voice is that speaks one sentence, by the encoder and the stand-in."""
+    """How unlike a person a voice is that speaks one sentence, by the encoder's three embeddings."""
 
-    def __init__(self, decoder: acoustic.Decoder, head: acoustic.Head, encoder: SpeakerEncoder, stand_in: StandIn):
+    def __init__(self, decoder: acoustic.Decoder, head: acoustic.Head, encoder: SpeakerEncoder) -> None:
         super().__init__()
-        self.decoder, self.head, self.encoder, self.stand_in, self.log_mel = decoder, head, encoder, stand_in, LogMel()
+        self.decoder, self.head, self.encoder, self.log_mel = decoder, head, encoder, LogMel()
         self.resample = torchaudio.transforms.Resample(SAMPLE_RATE, RATE)
         self.requires_grad_(False).eval()
 
@@ -91,8 +90,7 @@ class RefinementLoss(nn.Module):
         mel = self.log_mel(wave * (0.05 / (wave.square().mean(dim=1, keepdim=True).sqrt() + 1e-6)))
         equalized = mel + given["gains"] * (math.log(10) / 10)
         heard = self.encoder(equalized)
-        found = {"eres2net": heard.eres2net, "campplus": heard.campplus, "dvector": self.stand_in(equalized)}
-        return -sum(WEIGHTS[name] * (found[name] * given[name]).sum() for name in TARGETS), mel[0]
+        return -sum(WEIGHTS[name] * (getattr(heard, name) * given[name]).sum() for name in TARGETS), mel[0]
 
 
 def fix_context(frames: int) -> None:
@@ -206,7 +204,7 @@ def make_example(sentences: dict[str, np.ndarray], number: int) -> tuple[dict[st
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name in ("run", "voices", "accents", "corpus", "encoder", "stand-in"):
+    for name in ("run", "voices", "accents", "corpus", "encoder"):
         parser.add_argument(f"--{name}", type=Path, required=True)
     parser.add_argument("onnx", type=Path)
     parser.add_argument("sentences", type=Path)
@@ -215,10 +213,8 @@ def main() -> None:
     texts = Texts(args.corpus, synthesis, 120, letters="a")
     sentences = describe_sentences(synthesis, texts.held_out("a", SENTENCES))
     np.savez_compressed(args.sentences, **sentences)
-    stand_in = StandIn()
-    stand_in.load_state_dict({k: v.float() for k, v in torch.load(args.stand_in, map_location="cpu").items()})
     decoder, head = acoustic.load("decoder", args.run), acoustic.load("head", args.run, dense_transforms=True)
-    loss = RefinementLoss(decoder, head, voice_encoder.load_encoder(args.encoder), stand_in)
+    loss = RefinementLoss(decoder, head, voice_encoder.load_encoder(args.encoder))
     frames = (FRAMES * RATE // 40 - WINDOW) // HOP + 1
     fix_context(-(-frames // 2))
     moving, given = make_example(sentences, 0)

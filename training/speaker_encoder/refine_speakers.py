@@ -19,7 +19,6 @@ from speaker_encoder.frozen_losses import FrozenNetworks, mixed_precision
 from speaker_encoder.mapper import PredictedVoice
 from speaker_encoder.phoneme_loss import PhonemeRecognizer
 from speaker_encoder.speaker_bank import SpeakerTraits
-from speaker_encoder.stand_in import StandIn
 from speaker_encoder.synthesis import Lines, Synthesis
 
 RATES = {"residual": 1.0, "layer_offsets": 1.0, "vocoder_embedding": 1.0, "mask_offset": 3.0, "mask_coordinates": 6.0}
@@ -39,7 +38,7 @@ class Refinement:
     name: str
     losses: dict[str, float]
     """Weights: ear_eres2net, ear_campplus, ear_dvector (the encoder's), eres2net, campplus, dvector (the networks'),
-    stand_in, naturalness, phonemes."""
+    naturalness, phonemes."""
     moving: tuple[str, ...] = ("residual", "layer_offsets", "vocoder_embedding", "mask_offset")
     steps: int = 80
     rate: float = 0.02
@@ -54,36 +53,23 @@ class Refiner:
     frozen: FrozenNetworks
     encoder: SpeakerEncoder
     recognizer: PhonemeRecognizer
-    stand_in: StandIn
     lines: Lines
     """English texts, which are spoken in turn."""
     plain: float
     """Phoneme loss of the built-in voices."""
-    on_step: Callable[[Tensor], None] = lambda heard: None
-    """Is given the speech of each step."""
 
     def unlikeness(
-        self,
-        wave: Tensor,
-        lines: Lines,
-        traits: SpeakerTraits,
-        heard: Embeddings,
-        imitated: Tensor,
-        weights: dict[str, float],
+        self, wave: Tensor, lines: Lines, traits: SpeakerTraits, heard: Embeddings, weights: dict[str, float]
     ) -> Tensor:
         """[speakers]. What the networks hear has passed the product's equalizer."""
         speech = equalize(wave, traits.envelope)
-        self.on_step(speech.detach())
         loss = torch.zeros(len(wave), device=wave.device)
-        if any(name.startswith(("ear_", "stand_in")) for name in weights):
-            mel = log_mel(normalize_level(speech))
+        if any(name.startswith("ear_") for name in weights):
             with mixed_precision(speech):
-                opinions = self.encoder(mel) if any(name.startswith("ear_") for name in weights) else None
+                opinions = self.encoder(log_mel(normalize_level(speech)))
             for name in ("eres2net", "campplus", "dvector"):
                 if weight := weights.get(f"ear_{name}", 0.0):
                     loss = loss - weight * (getattr(opinions, name).float() * getattr(heard, name)).sum(dim=1)
-            if weight := weights.get("stand_in", 0.0):
-                loss = loss - weight * (self.stand_in(mel) * imitated).sum(dim=1)
         truth = dict(zip(("eres2net", "campplus"), traits.embedding.split(EMBEDDING, dim=1), strict=True))
         truth["dvector"] = traits.dvector
         for name, target in truth.items():
@@ -102,13 +88,13 @@ class Refiner:
         start: PredictedVoice,
         traits: SpeakerTraits,
         heard: Embeddings,
-        imitated: Tensor,
         config: Refinement,
         axes: Tensor,
         measure: Callable[[int, PredictedVoice], None] = lambda step, predicted: None,
     ) -> PredictedVoice:
-        """What each network hears in the references: `traits` the frozen ones, `heard` the encoder, `imitated` the
-        stand-in. `axes` [64, 2408]: those on which mask_coordinates move, if they do.
+        """What is heard in the references: by the frozen networks (`traits`) and by the encoder (`heard`).
+
+        `axes` [64, 2408]: those on which mask_coordinates move, if they do.
         """
         moved = {name: torch.zeros_like(getattr(start, name)).requires_grad_() for name in config.moving}
         groups = [{"params": [value], "lr": 0.0, "rate": config.rate * RATES[name]} for name, value in moved.items()]
@@ -134,7 +120,7 @@ class Refiner:
                 with search_algorithms():
                     voice = self.synthesis.pca.to_voice(current(part), traits.log_pitch[part], lines.language)
                     wave = self.synthesis(lines, voice).wave
-                    loss = self.unlikeness(wave, lines, traits[part], some, imitated[part], config.losses)
+                    loss = self.unlikeness(wave, lines, traits[part], some, config.losses)
                     for name, value in moved.items():
                         loss = loss + config.pull * PULLS[name] * value[part].flatten(1).square().sum(dim=1)
                     loss.sum().backward()

@@ -9,11 +9,10 @@ product's equalizer. The inputs come from the speaker bank, with the errors that
 A new mapper first learns the timbres of random voices from their embeddings, without any synthesis.
 
 Before that the training speakers are refined by gradients (`refine_speakers.py`). The principal axes of their masks are
-what the mapper's masks consist of, and their coordinates its first targets. A small stand-in for the d-vector is
-trained on the speech of these refinements.
+what the mapper's masks consist of, and their coordinates its first targets.
 
-`--out` gets mapper.pt (a running mean of the weights), best.pt (the best on the validation speakers), refined.pt,
-stand_in.pt and validation.json. `--resume` continues from a mapper.pt.
+`--out` gets mapper.pt (a running mean of the weights), best.pt (the best on the validation speakers), refined.pt and
+validation.json. `--resume` continues from a mapper.pt.
 """
 
 import argparse
@@ -29,17 +28,14 @@ from torch import Tensor, nn
 
 from speaker_encoder import phoneme_loss, speakers, voice_encoder
 from speaker_encoder import synthesis as syntheses
-from speaker_encoder.clip_buffer import ClipBuffer
 from speaker_encoder.encoder import EMBEDDING, Embeddings
 from speaker_encoder.equalizer import equalize
-from speaker_encoder.features import log_mel, normalize_level
 from speaker_encoder.frozen_losses import FrozenNetworks, mixed_precision
 from speaker_encoder.mapper import DROPOUT, Mapper, PredictedVoice
 from speaker_encoder.mapper_data import EncoderErrors, MapperData
 from speaker_encoder.refine_speakers import Refinement, Refiner, search_algorithms
 from speaker_encoder.schedule import Metrics, cosine_rate, log
 from speaker_encoder.speaker_bank import SpeakerBank, SpeakerBankBuilder, SpeakerTraits, synthesize_random_voices
-from speaker_encoder.stand_in import StandIn
 from speaker_encoder.texts import Texts
 from speaker_encoder.validation import Validation
 from speaker_encoder.voice_encoder import VoiceEncoder
@@ -90,9 +86,6 @@ class MapperTrainer:
         log(f"texts of three seconds: {self.texts}")
         training, validation = speakers.load(args.speakers)
         training = training[: args.clips]
-        self.buffer = ClipBuffer.from_clips(
-            [clip.wave for clip in training], speakers.sampling_weights(training), device
-        )
         errors = EncoderErrors(speakers.split_held_out(training)[0], self.frozen, encoder, device)
         log(f"the encoder on held-out speakers, similarity to the networks: {errors.description}")
         self.data = MapperData(self._build_bank(training), errors)
@@ -108,14 +101,11 @@ class MapperTrainer:
             if isinstance(module, nn.Dropout):
                 module.p = args.dropout
         self.average = VoiceEncoder(encoder, copy.deepcopy(self.mapper), pca).to(device).requires_grad_(False).eval()
-        self.stand_in = StandIn().to(device)
-        self.stand_in_optimizer = torch.optim.AdamW(self.stand_in.parameters(), 1e-3, weight_decay=0.01)
         self.refiner = Refiner(
             self.synthesis,
             self.frozen,
             encoder,
             self.recognizer,
-            self.stand_in,
             self.texts.draw(24, "a"),
             float(self.plain[: len(ENGLISH)].mean()),
         )
@@ -132,39 +122,19 @@ class MapperTrainer:
         return builder.build()
 
     def refine_training_speakers(self) -> None:
-        """Sets the basis of the masks, and trains the stand-in and the mapper's masks on what was found."""
+        """Sets the basis of the masks, and trains the mapper's masks on what was found."""
         clip = self.data.first_clips()[: self.args.refined]
         traits = self.data.speakers[self.data.bank.speaker[clip]]
         heard = Embeddings(*traits.embedding.split(EMBEDDING, dim=1), traits.dvector)
         with torch.no_grad():
             start = self.average.mapper(self.data.true_inputs(clip))
-        self.refiner.on_step = self.train_stand_in
         config = Refinement(REFINEMENT.name, REFINEMENT.losses, steps=self.args.refinement_steps, texts=24)
-        refined = self.refiner.refine(start, traits, heard, traits.dvector, config, self.mapper.mask_axes)
-        self.refiner.on_step = lambda heard: None
+        refined = self.refiner.refine(start, traits, heard, config, self.mapper.mask_axes)
         torch.save({name: value.half().cpu() for name, value in vars(refined).items()}, self.args.out / "refined.pt")
         for mapper in (self.mapper, self.average.mapper):
             mapper.set_mask_basis(refined.mask_offset)
-        self.save_stand_in()
         log(f"refined {len(clip)} training speakers: {self.metrics.read()}")
         self._regress_masks(clip, refined.mask_offset)
-
-    def train_stand_in(self, speech: Tensor) -> None:
-        """On the speech that refinement makes, and on as many recordings."""
-        recorded = self.buffer.crop_augmented(len(speech), speech.shape[1])
-        speech = torch.cat([speech, recorded])
-        with torch.no_grad():
-            target = self.frozen.dvector(speech)
-        mel = log_mel(normalize_level(speech))
-        with torch.enable_grad():
-            error = (1 - (self.stand_in(mel) * target).sum(dim=1)).mean()
-            self.stand_in_optimizer.zero_grad()
-            error.backward()
-            self.stand_in_optimizer.step()
-        self.metrics.add(stand_in=error.detach())
-
-    def save_stand_in(self) -> None:
-        torch.save({k: v.half().cpu() for k, v in self.stand_in.state_dict().items()}, self.args.out / "stand_in.pt")
 
     def _regress_masks(self, clip: Tensor, masks: Tensor) -> None:
         """The first targets of the masks' layer: the coordinates of the refined speakers."""
