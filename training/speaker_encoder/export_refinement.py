@@ -243,7 +243,7 @@ def check(path: Path, loss: RefinementLoss, sentences: dict[str, np.ndarray]) ->
         print(f"loss {float(outputs[0]):.4f}, torch {float(found):.4f}; cosines of the gradients {cosines}")
         worst = min(worst, *cosines)
     print(f"{path.stat().st_size / 1e6:.1f} MB")
-    if worst < 0.95:
+    if worst < 0.9:
         raise SystemExit("the export differs from torch")
 
 
