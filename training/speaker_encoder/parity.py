@@ -36,8 +36,8 @@ except ImportError as error:
 CLOSE_PITCH = 0.03
 """Largest difference of the log pitch."""
 CLOSE_SPECTRUM = 1.0
-"""Largest mean difference of log-mel frames, in nepers, after the levels are made equal. With int8 weights a phoneme may
-last one frame longer, which moves all that follows."""
+"""Largest mean difference of log-mel frames, in nepers, at equal levels. With int8 weights a phoneme may last one frame
+longer, which moves all that follows."""
 
 
 def sample_wide_voice(pca: VoicePca) -> Voice:
