@@ -23,7 +23,7 @@ from svc.remote.utterance_server import UtteranceServer
 from svc.remote.wire import Connection, Due, EngineDescription, Spoken
 from svc.synthesis.playback import Playback, current_playback
 
-_UTTERANCE = Utterance("a" * 200, np.ones((1, 256), dtype=np.float32))
+_UTTERANCE = Utterance("a" * 200, np.ones((1, 256), dtype=np.float32), mask_offset=np.full(2408, 0.1, dtype=np.float32))
 _WHOLE = list(FakeEngine().synthesize(_UTTERANCE))
 
 Speak = Callable[[], AsyncIterator[Chunk]]
@@ -39,6 +39,7 @@ class _Replica:
 
     async def _speak(self, utterance: Utterance, due: Due) -> AsyncGenerator[Spoken]:
         assert utterance.style.shape == (1, 256)
+        assert np.array_equal(utterance.mask_offset, _UTTERANCE.mask_offset)
         self.calls += 1
         answer = self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
         try:

@@ -4,6 +4,7 @@ import time
 
 import numpy as np
 
+from svc.engine.protocol import NO_MASK_OFFSET
 from svc.text.language import Language
 from svc.voices.catalogue import Voice
 from svc.voices.custom_voice import CustomVoice, ReferenceMeasurements, Report, StoredReference, new_id
@@ -19,13 +20,14 @@ def named(voice_id: str, custom: CustomVoice | None = None) -> Voice:
 def make_voice(name: str = "Anna", reference: bytes | None = b"reference", key_id: str = "command-line") -> CustomVoice:
     random = np.random.default_rng()
     timbre, melody = 0.1 * random.standard_normal((2, STYLE), dtype=np.float32)
+    mask = 0.1 * random.standard_normal(NO_MASK_OFFSET.shape, dtype=np.float32)
     return CustomVoice(
         voice_id=new_id(),
         name=name,
         language=Language.FRENCH,
         description="Jeune.",
         labels={"accent": "breton"},
-        parameters=VoiceParameters(timbre, melody, np.zeros((LAYERS, STYLE), np.float32), 0.9),
+        parameters=VoiceParameters(timbre, melody, np.zeros((LAYERS, STYLE), np.float32), 0.9, mask_offset=mask),
         report=Report(ReferenceMeasurements(12, 11, 10, -23, -60, 37, 0), 0.6, "Siwis", 0.3, ("It is noisy.",)),
         created_at=int(time.time()),
         changed_at=time.time(),

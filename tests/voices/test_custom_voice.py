@@ -18,6 +18,7 @@ def test_a_packed_voice_is_unpacked() -> None:
     again, reference = unpack_archive(pack_archive(voice, b"reference"))
     assert again.to_bytes() == voice.to_bytes()
     assert reference == b"reference"
+    assert again.parameters.mask_offset.any()
 
 
 def test_a_voice_without_a_reference_is_packed() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from svc.audio.equalizer import BANDS
 from svc.engine.fake import FakeEngine
-from svc.engine.protocol import NO_LAYER_OFFSETS, NO_VOCODER_EMBEDDING, Chunk, Utterance
+from svc.engine.protocol import NO_LAYER_OFFSETS, NO_MASK_OFFSET, NO_VOCODER_EMBEDDING, Chunk, Utterance
 from svc.synthesis.pipeline import Pipeline
 from svc.synthesis.request import SynthesisRequest
 from svc.text.g2p import Phonemizer
@@ -84,8 +84,27 @@ def test_the_loudness_in_a_language_that_was_not_measured_is_that_of_the_others(
     ]
 
 
+def with_mask(scale: float = 0.3) -> VoiceParameters:
+    mask = np.random.default_rng(8).standard_normal(NO_MASK_OFFSET.shape)
+    return replace(make_parameters(), mask_offset=(scale * mask).astype(np.float32))
+
+
+def test_the_mask_offset_is_stored_where_there_is_one() -> None:
+    stored = json.loads(json.dumps(with_mask().to_json()))
+    assert np.allclose(VoiceParameters.from_json(stored).mask_offset, with_mask().mask_offset, atol=1e-3)
+    del stored["mask"]
+    assert stored == make_parameters().to_json(), "releases without masks write and read the same"
+    assert not VoiceParameters.from_json(stored).mask_offset.any()
+
+
+def test_the_mean_of_voices_has_their_mean_mask_offset(voices: VoiceCatalogue) -> None:
+    mean = VoiceParameters.mean([(with_mask(), 3.0), (make_parameters(), 1.0)])
+    assert np.allclose(mean.mask_offset, 0.75 * with_mask().mask_offset, atol=1e-6)
+    assert not voices.default.mask_offset.any()
+
+
 def test_what_a_later_release_adds_is_ignored() -> None:
-    stored = make_parameters().to_json() | {"mask": "AAAA", "later": {"any": ["thing"]}}
+    stored = make_parameters().to_json() | {"later": {"any": ["thing"]}}
     assert VoiceParameters.from_json(stored).to_json() == make_parameters().to_json()
 
 
@@ -103,6 +122,7 @@ def test_the_mean_of_voices_has_their_mean_pace_and_loudness() -> None:
 
 def test_stored_parameters_are_small() -> None:
     assert len(json.dumps(make_parameters().to_json())) < 10_000
+    assert len(json.dumps(with_mask().to_json())) < 17_000
 
 
 @pytest.mark.parametrize(
@@ -116,6 +136,7 @@ def test_stored_parameters_are_small() -> None:
         {"colour": "AAAA"},
         {"abroad": "AAAA"},
         {"grain": "AAAA"},
+        {"mask": "AAAA"},
         {"pitch_scale": "loud"},
         {"pitch_scale": None},
         {"pitch_scale": 0.0},
@@ -267,9 +288,10 @@ def test_an_older_voice_has_no_vocoder_embedding() -> None:
 
 def test_similarity_boost_scales_all_parameters_of_a_clone(voices: VoiceCatalogue) -> None:
     weaker, language = VoiceSettings(similarity_boost=0), Language.ENGLISH_US
-    voice = voices.build(make_parameters(), language)
+    voice = voices.build(with_mask(), language)
     assert np.allclose(weaker.layer_offsets(voice, language), 0.6 * make_parameters().layer_offsets, atol=1e-6)
     assert np.allclose(weaker.vocoder_embedding(voice), 0.6 * make_parameters().vocoder_embedding, atol=1e-6)
+    assert np.allclose(weaker.mask_offset(voice), 0.6 * with_mask().mask_offset, atol=1e-6)
     assert np.allclose(weaker.equalizer_gains(voice), 0.6 * make_parameters().equalizer_gains, atol=1e-6)
 
 
@@ -281,11 +303,12 @@ def test_each_sentence_uses_the_parameters_of_its_language(phonemizer: Phonemize
 
     spoken: list[Utterance] = []
     text = "Good morning to all of you. ¿Dónde está la biblioteca, por favor?"
-    voice = voices.build(make_parameters(), Language.ENGLISH_US)
+    voice = voices.build(with_mask(), Language.ENGLISH_US)
     list(Pipeline(Engine(), phonemizer).synthesize(SynthesisRequest(text, voice)))
     for utterance, language in zip(spoken, (Language.ENGLISH_US, Language.SPANISH), strict=True):
         assert np.array_equal(utterance.layer_offsets, make_parameters().layer_offsets_in(language))
         assert np.array_equal(utterance.style, voice.style_in(language))
         assert utterance.pitch_scale == make_parameters().pitch_scale_in(language)
         assert np.array_equal(utterance.vocoder_embedding, make_parameters().vocoder_embedding)
+        assert np.array_equal(utterance.mask_offset, with_mask().mask_offset)
     assert not np.array_equal(spoken[0].style, spoken[1].style)

@@ -1,6 +1,6 @@
-"""Exports the voice encoder to ONNX and checks it against torch; the accents of languages go to a file beside it.
+"""Exports the voice encoder to ONNX and checks it against torch.
 
-python -m speaker_encoder.export encoder.pt mapper.pt voice-encoder.onnx accents.npz
+python -m speaker_encoder.export encoder.pt mapper.pt voice-encoder.onnx
 """
 
 import argparse
@@ -15,13 +15,10 @@ from torch import Tensor, nn
 from head.export import store_as_fp16
 from speaker_encoder import voice_encoder
 from speaker_encoder.features import BANDS
-from speaker_encoder.mapper import INPUTS, Mapper
 from speaker_encoder.voice_encoder import VoiceEncoder
-from speaker_encoder.voice_pca import pad_layers, predicted_accent
+from speaker_encoder.voice_pca import pad_layers
 
-LANGUAGES = {"e": "es", "f": "fr", "h": "hi", "i": "it", "j": "ja", "p": "pt-br", "z": "zh"}
-"""Languages with an accent, by Kokoro's letters and as the product calls them."""
-OUTPUTS = ("timbre", "layers", "abroad", "grain", "embedding")
+OUTPUTS = ("timbre", "layers", "abroad", "grain", "embedding", "mask")
 """Names in the exported graph: "layers" and "abroad" are the layer offsets, "grain" is the vocoder embedding."""
 
 
@@ -40,6 +37,7 @@ class ExportedEncoder(nn.Module):
             pad_layers(predicted.foreign_layer_offsets),
             predicted.vocoder_embedding,
             embeddings.joint,
+            predicted.mask_offset,
         )
 
 
@@ -60,23 +58,12 @@ def export(model: ExportedEncoder, path: Path) -> None:
     onnx.save(graph, path)
 
 
-@torch.no_grad()
-def export_accents(mapper: Mapper, path: Path) -> None:
-    predicted = mapper(torch.zeros(1, INPUTS))  # accents do not depend on the speaker
-    arrays = {}
-    for letter, name in LANGUAGES.items():
-        accent = predicted_accent(predicted, letter)
-        arrays |= {f"{name} offset": accent.offset, f"{name} shares": accent.shares}
-    np.savez_compressed(path, **{name: array.half().numpy().squeeze() for name, array in arrays.items()})
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name in ("encoder", "mapper", "onnx", "accents"):
+    for name in ("encoder", "mapper", "onnx"):
         parser.add_argument(name, type=Path)
     args = parser.parse_args()
     network = voice_encoder.load(args.encoder, args.mapper)
-    export_accents(network.mapper, args.accents)
     model = ExportedEncoder(network).eval()
     export(model, args.onnx)
     session = onnxruntime.InferenceSession(args.onnx)

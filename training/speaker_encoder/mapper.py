@@ -9,11 +9,11 @@ from torch import Tensor, nn
 from speaker_encoder.encoder import DVECTOR, EMBEDDING, Embeddings
 
 STYLE, LAYERS, AXES, VOCODER_EMBEDDING = 128, 11, 53, 256
+MASKS, MASK_AXES = 2408, 64
+"""Numbers of the head's mask offset, and how many axes of those of refined speakers it is predicted on."""
 OWN_LAYERS, FOREIGN_LAYERS = 6, 4
 """How many of the layers, the last ones, have an offset, in English and in other languages. The first layers decide
 how sounds are pronounced: offsets there add little similarity and many word errors."""
-ACCENT_LANGUAGES = "efp"
-"""Spanish, French and Portuguese, by Kokoro's letters: their accents are trained, and the same for all speakers."""
 FOREIGN_GAIN = 1.2
 """Gain of the layer offsets in other languages than English, where the intelligibility losses make them too small. It
 was chosen after training; the shipped weights were trained without it."""
@@ -31,8 +31,8 @@ class PredictedVoice:
     layer_offsets: Tensor  # [B, 6, 128]
     foreign_layer_offsets: Tensor  # [B, 4, 128]: instead of those, in other languages than English
     vocoder_embedding: Tensor  # [B, 256]
-    accent_offsets: Tensor  # [B, 3, 11, 128]: for each of `ACCENT_LANGUAGES`
-    accent_shares: Tensor  # [B, 3, 2, 11]: added to the shares of `voice_pca.default_accent`
+    mask_coordinates: Tensor  # [B, 64], in units of the refined speakers' spread
+    mask_offset: Tensor  # [B, 2408]
 
 
 def build_inputs(embeddings: Embeddings, pitch: Tensor) -> Tensor:
@@ -65,11 +65,20 @@ class Mapper(nn.Module):
         self.coordinates = nn.Linear(width, AXES)
         self.offsets = nn.Linear(width, (1 + OWN_LAYERS + FOREIGN_LAYERS) * STYLE)
         self.vocoder_embedding = nn.Linear(width, VOCODER_EMBEDDING)
-        for layer in (self.offsets, self.vocoder_embedding):
+        self.mask_coordinates = nn.Linear(width, MASK_AXES)
+        for layer in (self.offsets, self.vocoder_embedding, self.mask_coordinates):
             nn.init.zeros_(layer.weight)
             nn.init.zeros_(layer.bias)
-        self.accent_offsets = nn.Parameter(torch.zeros(len(ACCENT_LANGUAGES), LAYERS, STYLE))
-        self.accent_shares = nn.Parameter(torch.zeros(len(ACCENT_LANGUAGES), 2, LAYERS))
+        # Of refined speakers (`set_mask_basis`); zero until then, and so is the mask.
+        self.register_buffer("mask_mean", torch.zeros(MASKS))
+        self.register_buffer("mask_axes", torch.zeros(MASK_AXES, MASKS))
+
+    def set_mask_basis(self, masks: Tensor) -> None:
+        """The mean and the principal axes of masks [N, 2408], scaled by their spread."""
+        self.mask_mean.copy_(masks.mean(dim=0))
+        _, spread, axes = torch.linalg.svd(masks - self.mask_mean, full_matrices=False)
+        count = min(MASK_AXES, len(spread))
+        self.mask_axes[:count] = (axes * (spread / len(masks) ** 0.5)[:, None])[:count]
 
     def forward(self, inputs: Tensor) -> PredictedVoice:
         x = self.entry(inputs)
@@ -79,14 +88,15 @@ class Mapper(nn.Module):
         # Off the principal axes a small step is audible at once: the factor makes these weights learn ten times slower.
         offsets = 0.1 * self.offsets(x).unflatten(1, (-1, STYLE))
         residual, own, foreign = offsets.split([1, OWN_LAYERS, FOREIGN_LAYERS], dim=1)
+        mask = self.mask_coordinates(x)
         return PredictedVoice(
             self.coordinates(x),
             residual[:, 0],
             own,
             FOREIGN_GAIN * foreign,
             0.1 * self.vocoder_embedding(x),
-            self.accent_offsets.expand(len(x), -1, -1, -1),
-            self.accent_shares.expand(len(x), -1, -1, -1),
+            mask,
+            self.mask_mean + mask @ self.mask_axes,
         )
 
 
@@ -103,9 +113,9 @@ def concatenate(mappers: list[Mapper]) -> Mapper:
     weights = {}
     for name in merged.state_dict():
         values = [state[name] for state in states]
-        if name.startswith("accent_"):
+        if name in ("mask_mean", "mask_axes"):
             weights[name] = sum(values) / len(values)
-        elif name.startswith(("coordinates.", "offsets.", "vocoder_embedding.")):
+        elif name.startswith(("coordinates.", "offsets.", "vocoder_embedding.", "mask_coordinates.")):
             shares = [value / len(values) for value in values]
             weights[name] = torch.cat(shares, dim=1) if name.endswith("weight") else sum(shares)
         elif name.startswith("blocks.") and values[0].dim() == 2:

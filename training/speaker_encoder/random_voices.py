@@ -1,7 +1,7 @@
 """Synthesises speech of random voices, for the training of the encoder.
 
-    python -m speaker_encoder.random_voices --teacher kokoro.pt --head head.onnx --voices voices.pt \
-        --corpus corpus.json random_voices.pt
+    python -m speaker_encoder.random_voices --run acoustic/run --voices voices.pt --accents accents.npz \
+        --corpus corpus.npz random_voices.pt
 """
 
 import argparse
@@ -19,21 +19,21 @@ from teacher import voices
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name in ("teacher", "head", "voices", "corpus"):
+    for name in ("run", "voices", "accents", "corpus"):
         parser.add_argument(f"--{name}", type=Path, required=True)
-    parser.add_argument("--texts", type=int, default=150)
-    parser.add_argument("--batch", type=int, default=96, help="voices that speak each text")
-    parser.add_argument("--longest", type=int, default=48, help="phonemes in a text")
+    parser.add_argument("--texts", type=int, default=1500, help="of each language, of which some last three seconds")
+    parser.add_argument("--batches", type=int, default=150)
+    parser.add_argument("--batch", type=int, default=96, help="voices in each")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("output", type=Path)
     args = parser.parse_args()
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     random.seed(args.seed)
     torch.manual_seed(args.seed)
-    synthesis = syntheses.load(args.teacher, args.head, VoicePca.from_tables(voices.unpack(args.voices))).to(device)
-    texts = Texts(args.corpus, args.longest)
-    drawn = [texts.draw().ids for _ in range(args.texts)]
-    waves = [clip.half().cpu() for wave, _ in synthesize_random_voices(synthesis, drawn, args.batch) for clip in wave]
+    synthesis = syntheses.load(args.run, VoicePca.from_tables(voices.unpack(args.voices), args.accents)).to(device)
+    texts = Texts(args.corpus, synthesis, args.texts)
+    batches = synthesize_random_voices(synthesis, texts, args.batches, args.batch)
+    waves = [clip.half().cpu() for wave, _ in batches for clip in wave]
     torch.save(waves, args.output)
     print(f"{len(waves)} voices")
 

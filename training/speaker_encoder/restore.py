@@ -1,6 +1,6 @@
 """Reads an exported voice encoder back into the two checkpoints that training continues from.
 
-    python -m speaker_encoder.restore ../src/svc/data/voice-encoder.onnx ../src/svc/data/accents.npz FOLDER
+    python -m speaker_encoder.restore ../src/svc/data/voice-encoder.onnx FOLDER
 
 writes FOLDER/encoder.pt and FOLDER/mapper.pt.
 """
@@ -17,10 +17,9 @@ from torch import Tensor, nn
 
 from speaker_encoder import voice_encoder
 from speaker_encoder.encoder import SpeakerEncoder
-from speaker_encoder.export import LANGUAGES
-from speaker_encoder.mapper import ACCENT_LANGUAGES, WIDTH, Mapper
+from speaker_encoder.mapper import WIDTH, Mapper
 from speaker_encoder.voice_encoder import VoiceEncoder
-from speaker_encoder.voice_pca import VoicePca, default_accent
+from speaker_encoder.voice_pca import VoicePca
 
 EARLIER_NAMES = {
     r"^encoder\.ear\.body\.": "network.encoder.backbone.",
@@ -48,7 +47,7 @@ WEIGHT_SCALE = 0.1
 too large for them."""
 
 
-def restore(path: Path, accents: Path) -> VoiceEncoder:
+def restore(path: Path) -> VoiceEncoder:
     graph = onnx.load(path).graph
     stored = {tensor.name: numpy_helper.to_array(tensor).astype(np.float32) for tensor in graph.initializer}
     tensors = {name.removesuffix(".half"): torch.tensor(array) for name, array in stored.items()}
@@ -61,15 +60,9 @@ def restore(path: Path, accents: Path) -> VoiceEncoder:
             scale = weight.square().mean().sqrt() / WEIGHT_SCALE
             weights[f"{owner}.weight"] = weight / scale
             weights |= _make_affine_norm(network, _find_folded_norm(owner), scale, bias)
-    stored_accents = np.load(accents)
-    offsets, shares = (
-        torch.tensor(np.stack([stored_accents[f"{LANGUAGES[letter]} {part}"] for letter in ACCENT_LANGUAGES])).float()
-        for part in ("offset", "shares")
-    )
-    defaults = torch.stack([default_accent(letter, offsets.device).shares for letter in ACCENT_LANGUAGES])
-    weights |= {"mapper.accent_offsets": offsets, "mapper.accent_shares": shares - defaults}
     missing, _ = network.load_state_dict(weights, strict=False)
-    assert all(name.endswith("num_batches_tracked") for name in missing), missing
+    # Encoders before the masks have none.
+    assert all(name.endswith("num_batches_tracked") or ".mask_" in name for name in missing), missing
     return network.eval()
 
 
@@ -105,11 +98,10 @@ def _make_affine_norm(network: nn.Module, norm: str, scale: Tensor, bias: Tensor
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("onnx", type=Path)
-    parser.add_argument("accents", type=Path)
     parser.add_argument("folder", type=Path)
     args = parser.parse_args()
     args.folder.mkdir(parents=True, exist_ok=True)
-    network = restore(args.onnx, args.accents)
+    network = restore(args.onnx)
     voice_encoder.save_encoder(network.encoder, args.folder / "encoder.pt")
     voice_encoder.save_mapper(network, args.folder / "mapper.pt")
 

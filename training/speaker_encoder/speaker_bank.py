@@ -16,6 +16,7 @@ from speaker_encoder.frozen_losses import SpeakerNetworks
 from speaker_encoder.mapper import AXES, LAYERS, STYLE
 from speaker_encoder.speakers import Clip
 from speaker_encoder.synthesis import Synthesis
+from speaker_encoder.texts import Texts
 from speaker_encoder.voice_pca import Voice, VoicePca, plain_voice
 
 AUGMENTATIONS = [(speed, formants) for speed in (0.87, 0.93, 1, 1.07, 1.15) for formants in (0.91, 1, 1.1)]
@@ -129,27 +130,26 @@ class SpeakerBankBuilder:
 
 @torch.no_grad()
 def synthesize_random_voices(
-    synthesis: Synthesis, texts: list[list[int]], batch: int
+    synthesis: Synthesis, texts: Texts, batches: int, batch: int
 ) -> Iterator[tuple[Tensor, Voice]]:
-    """Each text in a batch of new voices."""
-    for ids in texts:
+    """English texts, each in a new voice."""
+    for _ in range(batches):
         voice = sample_voices(synthesis.pca, batch, with_offsets=0.7)
-        yield synthesis(ids, voice, random.randrange(batch)).wave, voice
+        yield synthesis(texts.draw(batch, "a"), voice).wave, voice
 
 
 def sample_voices(pca: VoicePca, count: int, with_offsets: float = 0.0) -> Voice:
-    """Random voices around the built-in ones, a third at another pitch.
+    """Random voices around the built-in ones, at another pitch.
 
     The share `with_offsets` of them has layer offsets, each towards another random timbre by a random amount.
     """
-    timbres, melodies = pca.offsets.split(STYLE, dim=1)
-    voice = plain_voice(_sample_styles(timbres, pca.timbre, count), _sample_styles(melodies, pca.melody, count))
+    timbres = pca.offsets[:, :STYLE]
+    voice = plain_voice(_sample_styles(timbres, pca.timbre, count))
     device = voice.timbre.device
     amount = 0.8 * torch.rand(count, LAYERS, 1, device=device)
     amount = amount * (torch.rand(count, 1, 1, device=device) < with_offsets)
     voice.layer_offsets = amount * (_sample_styles(timbres, pca.timbre, count) - voice.timbre)[:, None]
-    scale = torch.exp((torch.rand(count, device=device) - 0.5) * 0.6)
-    voice.pitch_scale = torch.where(torch.rand(count, device=device) < 0.35, scale, 1.0)
+    voice.pitch_scale = torch.exp((torch.rand(count, device=device) - 0.5) * 1.2)
     return voice
 
 

@@ -51,7 +51,7 @@ def load(encoder: Path, mapper: Path) -> VoiceEncoder:
 
 
 def _save(weights: dict[str, Tensor], path: Path) -> None:
-    """In fp16, except for the principal axes."""
+    """In fp16, except for the principal axes of the voices."""
     stored = {k: v.half() if v.is_floating_point() and not k.startswith("pca.") else v for k, v in weights.items()}
     torch.save(stored, path)
 

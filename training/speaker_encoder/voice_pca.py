@@ -4,23 +4,15 @@ The axes belong to a mapper's weights and are saved with them: recomputed on ano
 sign.
 """
 
-import math
 from dataclasses import dataclass
+from pathlib import Path
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from speaker_encoder.mapper import (
-    ACCENT_LANGUAGES,
-    AXES,
-    FOREIGN_LAYERS,
-    LAYERS,
-    OWN_LAYERS,
-    STYLE,
-    VOCODER_EMBEDDING,
-    PredictedVoice,
-)
+from speaker_encoder.mapper import AXES, LAYERS, MASKS, STYLE, VOCODER_EMBEDDING, PredictedVoice
 from teacher import voices
 from teacher.styles import StyleSampler
 
@@ -38,41 +30,26 @@ LANGUAGES = {
     "z": (4, 4),
 }
 """Kokoro's letters of the languages, and the number of their female and male voices, in the order of the tables."""
+LETTERS = "".join(LANGUAGES)
 ENGLISH = "ab"
-MELODY_PITCH = {"a": 171, "b": 171, "e": 148, "f": 208, "h": 164, "i": 151, "j": 234, "p": 151, "z": 215}
-"""Pitch in Hz of the melody that clones have in a language: as in the product."""
-NATIVE_LAYERS, NATIVE_LAYERS_BY_LANGUAGE = (7, 7), {"e": (6, 7), "f": (7, 8)}
-"""In other languages than English, so many layers, the first ones, have the timbre of the language's own voices; from
-the second number on the speaker's timbre has a gain."""
-TIMBRE_GAIN = 0.5
-"""How much is added to it."""
+MELODY_PITCH = (171, 171, 148, 208, 164, 151, 234, 151, 215)
+"""Pitch in Hz of the melody that clones have in each language: as in the product."""
+ACCENTS = {"e": "es", "f": "fr", "h": "hi", "i": "it", "j": "ja", "p": "pt-br", "z": "zh"}
+"""Languages with an accent, by Kokoro's letters and as the product calls them."""
 
 
 @dataclass
 class Voice:
-    """What the engines read: offsets from the mean voice, a batch of them. The melody may be one row for all."""
+    """What the engine reads: offsets from the mean voice, a batch of them."""
 
     timbre: Tensor  # [B, 128]
-    melody: Tensor  # [B or 1, 128]
     layer_offsets: Tensor  # [B, 11, 128]
     pitch_scale: Tensor  # [B]
     vocoder_embedding: Tensor  # [B, 256]
+    mask_offset: Tensor  # [B, 2408]
 
-
-@dataclass
-class Accent:
-    """What a language adds to all voices, layer by layer."""
-
-    offset: Tensor  # [..., 11, 128]
-    shares: Tensor  # [..., 2, 11]: of native timbre instead of the speaker's, and of the speaker's in addition
-
-
-def default_accent(language: str, device: torch.device) -> Accent:
-    """The accent of languages without a trained one, and the start of training."""
-    native, gained = NATIVE_LAYERS_BY_LANGUAGE.get(language, NATIVE_LAYERS)
-    layer = torch.arange(LAYERS, device=device)
-    shares = torch.stack([(layer < native).float(), TIMBRE_GAIN * (layer >= gained)])
-    return Accent(torch.zeros(LAYERS, STYLE, device=device), shares)
+    def __getitem__(self, index: Tensor) -> "Voice":
+        return Voice(*(value[index] for value in vars(self).values()))
 
 
 class VoicePca(nn.Module):
@@ -81,79 +58,72 @@ class VoicePca(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.register_buffer("timbre", torch.zeros(AXES, STYLE))
-        # The others serve random voices, where signs do not matter: they need not be saved.
-        self.register_buffer("melody", torch.zeros(AXES, STYLE), persistent=False)
+        # The others are made of the tables: they need not be saved.
         self.register_buffer("centre", torch.zeros(voices.ROWS, 2 * STYLE), persistent=False)
         self.register_buffer("offsets", torch.zeros(voices.COUNT, 2 * STYLE), persistent=False)
         self.register_buffer("gender_axis", torch.zeros(STYLE), persistent=False)
+        self.register_buffer("native", torch.zeros(len(LETTERS), 2 * STYLE), persistent=False)
+        self.register_buffer("accent_offset", torch.zeros(len(LETTERS), LAYERS, STYLE), persistent=False)
+        self.register_buffer("accent_shares", torch.zeros(len(LETTERS), 2, LAYERS), persistent=False)
+        self.register_buffer("melody_pitch", torch.tensor(MELODY_PITCH).log(), persistent=False)
 
     @classmethod
-    def from_tables(cls, tables: Tensor) -> "VoicePca":
+    def from_tables(cls, tables: Tensor, accents: Path) -> "VoicePca":
+        """`accents`: what a language adds to all voices (accents.npz)."""
         styles, pca = StyleSampler(tables), cls()
         pca.centre.copy_(styles.centre)
-        for name, axes, spread in zip(("timbre", "melody"), styles.axes, styles.spreads, strict=True):
-            getattr(pca, name).copy_(axes * spread[:, None])
+        pca.timbre.copy_(styles.axes[0] * styles.spreads[0][:, None])
         pca.offsets.copy_((tables[:, TYPICAL_ROWS] - styles.centre[TYPICAL_ROWS]).mean(dim=1))
         timbres = pca.offsets[:, :STYLE].split([count for both in LANGUAGES.values() for count in both])
         female, male = (torch.cat(timbres[gender::2]).mean(dim=0) for gender in (0, 1))
         pca.gender_axis.copy_(F.normalize(male - female, dim=0))
+        with np.load(accents) as stored:
+            for letter, name in ACCENTS.items():
+                number = LETTERS.index(letter)
+                pca.native[number] = pca.native_offsets(letter).mean(dim=0)
+                pca.accent_offset[number] = torch.tensor(stored[f"{name} offset"]).float()
+                pca.accent_shares[number] = torch.tensor(stored[f"{name} shares"]).float()
         return pca
 
     def to_timbre(self, predicted: PredictedVoice) -> Tensor:
         return predicted.coordinates @ self.timbre + predicted.residual
 
-    def to_voice(self, predicted: PredictedVoice, log_pitch: Tensor, language: str = "a") -> Voice:
-        """A voice at that pitch [B], with the melody of the mean voice or, in other languages, of their own voices."""
-        scale = torch.exp((log_pitch - math.log(MELODY_PITCH[language])).clamp(-0.9, 0.9))
-        melody = torch.zeros_like(predicted.residual[:1])
-        offsets = predicted.layer_offsets if language in ENGLISH else predicted.foreign_layer_offsets
-        voice = Voice(self.to_timbre(predicted), melody, pad_layers(offsets), scale, predicted.vocoder_embedding)
-        return self.apply_accent(voice, language, predicted_accent(predicted, language))
+    def to_voice(self, predicted: PredictedVoice, log_pitch: Tensor, language: Tensor) -> Voice:
+        """A voice at that pitch [B], in languages of these numbers [B]."""
+        scale = torch.exp((log_pitch - self.melody_pitch[language]).clamp(-0.9, 0.9))
+        english = (language < len(ENGLISH))[:, None, None]
+        offsets = torch.where(english, pad_layers(predicted.layer_offsets), pad_layers(predicted.foreign_layer_offsets))
+        timbre = self.to_timbre(predicted)
+        offsets = offsets + self.accent(timbre, language)
+        return Voice(timbre, offsets, scale, predicted.vocoder_embedding, predicted.mask_offset)
 
-    def apply_accent(self, voice: Voice, language: str, accent: Accent) -> Voice:
-        """In other languages than English: the melody of their voices, and their timbre by the accent's shares.
+    def accent(self, timbre: Tensor, language: Tensor) -> Tensor:
+        """What the accents of the languages [B] add in each layer; nothing in English. [B, 11, 128]
 
         The native timbre keeps the speaker's own coordinate on the gender axis.
         """
-        if language in ENGLISH:
-            return voice
-        timbre, melody = self.native_offsets(language).mean(dim=0).split(STYLE)
-        to_native, axis = timbre - voice.timbre, self.gender_axis
-        to_native = to_native - (to_native @ axis)[:, None] * axis
-        native, gain = accent.shares.unsqueeze(-1).unbind(-3)
-        added = accent.offset + native * to_native[:, None] + gain * voice.timbre[:, None]
-        return Voice(
-            voice.timbre, melody[None], voice.layer_offsets + added, voice.pitch_scale, voice.vocoder_embedding
-        )
+        to_native = self.native[language, :STYLE] - timbre
+        to_native = to_native - (to_native @ self.gender_axis)[:, None] * self.gender_axis
+        native, gain = self.accent_shares[language].unsqueeze(-1).unbind(1)
+        return self.accent_offset[language] + native * to_native[:, None] + gain * timbre[:, None]
 
-    def native_offsets(self, language: str) -> Tensor:
+    def native_offsets(self, letter: str) -> Tensor:
         """Offsets of the built-in voices of a language. [voices, 256]"""
         counts = [female + male for female, male in LANGUAGES.values()]
-        return self.offsets.split(counts)[list(LANGUAGES).index(language)]
+        return self.offsets.split(counts)[LETTERS.index(letter)]
 
     def project(self, timbre: Tensor) -> Tensor:
         """Coordinates of timbres on the axes. [B, 128] → [B, 53]"""
         return timbre @ self.timbre.T / self.timbre.square().sum(dim=1)
 
-    def built_in_voices(self, language: str) -> Voice:
-        return plain_voice(*self.native_offsets(language).split(STYLE, dim=1))
+    def built_in_voices(self, letter: str) -> Voice:
+        return plain_voice(self.native_offsets(letter)[:, :STYLE])
 
 
-def predicted_accent(predicted: PredictedVoice, language: str) -> Accent:
-    accent = default_accent(language, predicted.accent_shares.device)
-    if language not in ACCENT_LANGUAGES:
-        return accent
-    number = ACCENT_LANGUAGES.index(language)
-    native, gain = (accent.shares + predicted.accent_shares[:, number]).unbind(dim=1)
-    return Accent(predicted.accent_offsets[:, number], torch.stack([native.clamp(0, 1), gain], dim=1))
-
-
-def mean_square_offset(predicted: PredictedVoice, language: str) -> Tensor:
-    """Squared norm of the layer offsets in a language, the mean over the layers that have one. [B]"""
-    if language in ENGLISH:
-        return predicted.layer_offsets.square().sum(dim=(1, 2)) / OWN_LAYERS
-    offsets = pad_layers(predicted.foreign_layer_offsets) + predicted_accent(predicted, language).offset
-    return offsets.square().sum(dim=(1, 2)) / FOREIGN_LAYERS
+def mean_square_offset(predicted: PredictedVoice) -> Tensor:
+    """Squared norm of the layer offsets, the mean over the layers that have one. [B]"""
+    both = torch.cat([predicted.layer_offsets, predicted.foreign_layer_offsets], dim=1)
+    return both.square().sum(dim=(1, 2)) / both.shape[1]
 
 
 def pad_layers(offsets: Tensor) -> Tensor:
@@ -161,8 +131,13 @@ def pad_layers(offsets: Tensor) -> Tensor:
     return F.pad(offsets, (0, 0, LAYERS - offsets.shape[1], 0))
 
 
-def plain_voice(timbre: Tensor, melody: Tensor) -> Voice:
-    """Zero offsets in all layers, at the voice's own pitch."""
+def plain_voice(timbre: Tensor) -> Voice:
+    """Zero offsets, at the voice's own pitch."""
     count = len(timbre)
-    offsets, embedding = timbre.new_zeros(count, LAYERS, STYLE), timbre.new_zeros(count, VOCODER_EMBEDDING)
-    return Voice(timbre, melody, offsets, timbre.new_ones(count), embedding)
+    return Voice(
+        timbre,
+        timbre.new_zeros(count, LAYERS, STYLE),
+        timbre.new_ones(count),
+        timbre.new_zeros(count, VOCODER_EMBEDDING),
+        timbre.new_zeros(count, MASKS),
+    )

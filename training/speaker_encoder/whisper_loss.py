@@ -22,7 +22,6 @@ from torch import Tensor, nn
 
 from speaker_encoder.features import RATE
 from speaker_encoder.frozen_losses import mixed_precision
-from speaker_encoder.texts import SHORTEST, Text
 
 LANGUAGES = {"e": "<|es|>", "f": "<|fr|>", "p": "<|pt|>"}
 """Its languages: Kokoro's letters, and Whisper's tokens."""
@@ -36,10 +35,16 @@ LENGTH = 30 * RATE
 cosine of 0.4 to that of the whole length, 5 s one of 0.7."""
 
 
+SHORTEST = 24
+"""Phonemes in a text."""
+
+
 @dataclass(frozen=True)
-class SpelledText(Text):
+class SpelledText:
     """A text with Whisper's transcript, as ids of the reduced vocabulary."""
 
+    language: str
+    ids: list[int]
     tokens: list[int]
 
 

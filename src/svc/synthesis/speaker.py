@@ -40,6 +40,7 @@ class Speaker:
         self._gain = cache(self._find_gain)
         self._note_language = note_language
         self._vocoder_embedding = settings.vocoder_embedding(voice)
+        self._mask_offset = settings.mask_offset(voice)
         gains = settings.equalizer_gains(voice)
         self._equalizer = Equalizer(gains, sample_rate) if gains.any() else None
 
@@ -60,6 +61,7 @@ class Speaker:
             self._layer_offsets(phrase.language),
             self.voice.pitch_scale_in(phrase.language) * self._find_pitch(prosody),
             self._vocoder_embedding,
+            self._mask_offset,
         )
 
     def find_tempo(self, prosody: Prosody) -> float:

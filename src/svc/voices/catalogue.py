@@ -9,7 +9,7 @@ import numpy as np
 
 from svc.audio.equalizer import FLAT, SpectralEnvelope
 from svc.auth.keys import ANYONE, Principal
-from svc.engine.protocol import NO_LAYER_OFFSETS, NO_VOCODER_EMBEDDING, StyleTable
+from svc.engine.protocol import NO_LAYER_OFFSETS, NO_MASK_OFFSET, NO_VOCODER_EMBEDDING, StyleTable
 from svc.errors import VoiceNotFound
 from svc.text.language import Language
 from svc.voices.built_in import KokoroVoice
@@ -199,6 +199,13 @@ class Voice:
         if self.parts:
             return _mean((voice.vocoder_embedding, share) for voice, share in self.parts)
         return self.parameters.vocoder_embedding if self.parameters else NO_VOCODER_EMBEDDING
+
+    @property
+    def mask_offset(self) -> Vector:
+        """[2408]"""
+        if self.parts:
+            return _mean((voice.mask_offset, share) for voice, share in self.parts)
+        return self.parameters.mask_offset if self.parameters else NO_MASK_OFFSET
 
     @property
     def equalizer_gains(self) -> SpectralEnvelope:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from svc.audio.equalizer import BANDS, FLAT, SpectralEnvelope
-from svc.engine.protocol import NO_LAYER_OFFSETS, NO_VOCODER_EMBEDDING, StyleTable
+from svc.engine.protocol import NO_LAYER_OFFSETS, NO_MASK_OFFSET, NO_VOCODER_EMBEDDING, StyleTable
 from svc.text.language import Language
 from svc.voices.built_in import find_typical_style, load_built_in_voices
 
@@ -53,6 +53,7 @@ _BOUNDS = {
     "foreign_layer_offsets": ((LAYERS, STYLE), LARGEST),
     "equalizer_gains": ((BANDS,), 40.0),
     "vocoder_embedding": (NO_VOCODER_EMBEDDING.shape, LARGEST),
+    "mask_offset": (NO_MASK_OFFSET.shape, LARGEST),
 }
 _LANGUAGE_CODES = {language.value for language in Language}
 _RANGES = {"pitch_scale": PITCH_SCALES, "pace": PACES, "pitch_range": PITCH_RANGES}
@@ -80,6 +81,8 @@ class VoiceParameters:
     """The factor by which the person's melody is wider than that of the mean voice."""
     loudness: Mapping[Language, float] = field(default_factory=dict)
     """In LUFS, without any gain: in each language in which it was measured."""
+    mask_offset: Vector = field(default_factory=lambda: NO_MASK_OFFSET)
+    """[2408], added to the spectral masks of svc-turbo's vocoder, in every language. Others have no such input."""
 
     def __post_init__(self) -> None:
         for name, (shape, largest) in _BOUNDS.items():
@@ -158,7 +161,7 @@ class VoiceParameters:
         return replace(self, loudness={**self.loudness, _measured_as(language): loudness})
 
     def to_json(self) -> dict[str, Any]:
-        """About 9 kB: the vectors as base64 of little-endian fp16. The keys are those of the first release.
+        """9 to 16 kB: the vectors as base64 of little-endian fp16. The keys are those of the first release.
 
         What a release adds has a default, and is only written if it differs: releases before ignore what they do not
         know, and the version stays the same. They drop it when they change the voice.
@@ -175,6 +178,7 @@ class VoiceParameters:
             "abroad": _pack(self.foreign_layer_offsets),
             "grain": _pack(self.vocoder_embedding),
             **factors,
+            **({"mask": _pack(self.mask_offset)} if self.mask_offset.any() else {}),
             **({"loudness": loudness} if loudness else {}),
         }
 
@@ -205,6 +209,7 @@ class VoiceParameters:
                     for code, each in stored.get("loudness", {}).items()
                     if code in _LANGUAGE_CODES
                 },
+                _unpack(stored["mask"], NO_MASK_OFFSET.shape) if "mask" in stored else NO_MASK_OFFSET,
             )
         except (KeyError, TypeError, AttributeError) as problem:
             raise ValueError(f"the voice's parameters are incomplete: {problem}") from problem

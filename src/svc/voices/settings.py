@@ -96,6 +96,9 @@ class VoiceSettings:
     def vocoder_embedding(self, voice: Voice) -> Vector:
         return np.float32(self._strength()) * voice.vocoder_embedding
 
+    def mask_offset(self, voice: Voice) -> Vector:
+        return np.float32(self._strength()) * voice.mask_offset
+
     def equalizer_gains(self, voice: Voice) -> SpectralEnvelope:
         return np.float32(self._strength()) * voice.equalizer_gains
 
