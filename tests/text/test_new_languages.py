@@ -48,6 +48,8 @@ def test_a_row_is_complete(language: Language) -> None:
     letters = [find_script(each) for each in row.preview if find_script(each) is not Script.COMMON]
     assert Counter(letters).most_common(1)[0][0] is language.script
     assert set("".join(row.symbols.values())) <= set(VOCABULARY)
+    assert set("".join([*row.clearer, *row.clearer.values()])) <= set(VOCABULARY)
+    assert all(len(symbol) == 1 for symbol in row.clearer)
     assert set(row.may_end) <= set(row.abbreviations)
 
 
@@ -110,6 +112,14 @@ def test_sentences(text: str, sentences: list[str]) -> None:
 )
 def test_korean_syllables_change_each_other(word: str, phonemes: str) -> None:
     assert [token.phonemes for token in KoreanG2P().phonemize(word)] == [phonemes]
+
+
+def test_symbols_that_are_understood_better_come_last(phonemizer: Phonemizer) -> None:
+    """espeak-ng's "y" is in the vocabulary; German has another symbol for it, and French has not."""
+    (german,), (french,) = phonemizer("kühl", Language.GERMAN), phonemizer("lune", Language.FRENCH)
+    assert "ɨ" in german.phonemes
+    assert "y" not in german.phonemes
+    assert "y" in french.phonemes
 
 
 def test_a_script_in_a_foreign_text_is_read_by_its_own_rules(phonemizer: Phonemizer) -> None:
