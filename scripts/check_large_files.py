@@ -62,7 +62,7 @@ ALLOWED = (
     ),
     Allowed(
         "src/svc/data/voice-encoder.onnx",
-        "5bed6343794cb8c6b0576fbf24c0197e1cb2e4eec51633f4e3cce2cabec173e1",
+        "323b722e8d8d214239741722189dc7494f6a4cca6ad121f802024057ec9e50c2",
         "the voice encoder of cloning",
     ),
     Allowed(

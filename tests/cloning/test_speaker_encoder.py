@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable
 from importlib.resources import files
 from io import BytesIO
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -89,6 +90,17 @@ def test_input_without_speech_still_gives_parameters(encoder: OnnxSpeakerEncoder
     assert encoded.parameters.timbre.shape == (STYLE,)
     assert encoded.parameters.layer_offsets.shape == (LAYERS, STYLE)
     assert np.isfinite(encoded.embedding).all()
+
+
+def test_the_encoder_predicts_what_it_did_in_training(encoder: OnnxSpeakerEncoder) -> None:
+    """From the clip on: features, pitch and network. Training and service have code of their own for the first two."""
+    recorded = np.load(Path(__file__).parent / "encoder_reference.npz")
+    encoded = encoder.encode(recorded["clip"].astype(np.float32), RATE)
+    assert encoded.embedding == pytest.approx(recorded["embedding"], abs=0.01)
+    for name in ("timbre", "layer_offsets", "foreign_layer_offsets", "vocoder_embedding", "mask_offset"):
+        predicted, expected = getattr(encoded.parameters, name), recorded[name].astype(np.float32)
+        assert expected.any(), name
+        assert np.abs(predicted - expected).max() < 0.02 * np.abs(expected).max() + 0.005, name
 
 
 def test_an_embedding_has_similarity_1_with_itself(encoder: OnnxSpeakerEncoder) -> None:

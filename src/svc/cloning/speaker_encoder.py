@@ -23,7 +23,7 @@ from svc.text.language import Language
 from svc.voices.parameters import LAYERS, MELODY_PITCH, PITCH_SCALES, STYLE, VoiceParameters
 
 NETWORK = "data/voice-encoder.onnx"
-NETWORK_SHA256 = "5bed6343794cb8c6b0576fbf24c0197e1cb2e4eec51633f4e3cce2cabec173e1"
+NETWORK_SHA256 = "323b722e8d8d214239741722189dc7494f6a4cca6ad121f802024057ec9e50c2"
 _BUILT_IN_EMBEDDINGS = "data/voice-embeddings.npz"
 
 Array = npt.NDArray[np.float32]
@@ -90,8 +90,8 @@ class OnnxSpeakerEncoder:
         """Encodes a mono clip: at least half a second, best 10 to 20 s."""
         clip = _prepare(samples, rate)
         pitch, mel = measure_pitch(clip), self._log_mel(clip)
-        timbre, layer_offsets, foreign_layer_offsets, vocoder_embedding, embedding = self._session.run(
-            ["timbre", "layers", "abroad", "grain", "embedding"], {"mel": mel[None], "pitch": pitch[None]}
+        timbre, layer_offsets, foreign_layer_offsets, vocoder_embedding, mask_offset, embedding = self._session.run(
+            ["timbre", "layers", "abroad", "grain", "mask", "embedding"], {"mel": mel[None], "pitch": pitch[None]}
         )
         parameters = VoiceParameters(
             timbre=timbre.reshape(STYLE),
@@ -99,6 +99,7 @@ class OnnxSpeakerEncoder:
             layer_offsets=layer_offsets.reshape(LAYERS, STYLE),
             foreign_layer_offsets=foreign_layer_offsets.reshape(LAYERS, STYLE),
             vocoder_embedding=vocoder_embedding.reshape(-1),
+            mask_offset=mask_offset.reshape(-1),
             pitch_scale=float(np.clip(math.exp(pitch[0]) / MELODY_PITCH[Language.ENGLISH_US], *PITCH_SCALES)),
             pitch_range=_find_pitch_range(float(pitch[1]), len(clip) / RATE),
         )
