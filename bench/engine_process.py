@@ -88,6 +88,7 @@ def _create_utterance(phonemes: str, voice: str | dict[str, Any], styles: dict[s
         layer_offsets=cloned.layer_offsets,
         pitch_scale=cloned.pitch_scale,
         vocoder_embedding=cloned.vocoder_embedding,
+        mask_offset=cloned.mask_offset,
     )
 
 
