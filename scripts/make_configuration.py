@@ -23,6 +23,7 @@ With an invalid value the server does not start, and the error names the variabl
 
 # Defaults that depend on the machine.
 _COMPUTED = {
+    "engine_processes": "SVC_PROCESSES; 1 on a GPU",
     "cache_dir": "`~/.cache/svc`",
     "data_dir": "`~/.local/share/svc`",
     "workers": "half the number of cores; 64 on a GPU",

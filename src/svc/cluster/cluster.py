@@ -26,6 +26,8 @@ def run(settings: Settings) -> None:
     if address := os.environ.get("RAY_ADDRESS"):
         ray.init(address=address)
     else:
+        # Ray would let everything else on the machine go before speech.
+        os.environ.setdefault("RAY_worker_niceness", "0")
         ray.init(address="local", include_dashboard=False, object_store_memory=_OBJECT_STORE_BYTES)
     _end_at_signal(ended)  # Ray has set its own
     try:

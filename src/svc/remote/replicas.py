@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from svc.remote.wire import Connection, EngineDescription
 
 FindReplicas = Callable[[], Awaitable[list[EngineDescription]]]
+"""Those that there are; none if that cannot be told now."""
 
 _FIND_SECONDS = 1.0
 _LOST = (OSError, EOFError)
@@ -100,7 +101,8 @@ class Replicas:
 
     async def _follow(self) -> None:
         while not self._closed:
-            self._update(await self._find())
+            if found := await self._find():
+                self._update(found)
             await asyncio.sleep(_FIND_SECONDS)
 
     def _update(self, found: Iterable[EngineDescription]) -> None:
