@@ -40,7 +40,7 @@ def measure_replicas(
     ] = None,
     threads: Annotated[int, typer.Option(help="Of each replica.", min=1)] = 2,
     seconds: Seconds = 30,
-    engine: Engine = "turbo2",
+    engine: Engine = "turbo",
     output: options.Output = None,
 ) -> None:
     """Speech a second of one, two and four replicas of the engine under Ray."""
@@ -53,7 +53,7 @@ def measure_ray_cost(
     requests: Annotated[int, typer.Option(help="For the first byte, in each round.", min=1)] = 10,
     streams: Annotated[int, typer.Option(help="At once, for the speech a second.", min=1)] = 4,
     seconds: Seconds = 10,
-    engine: Engine = "turbo2",
+    engine: Engine = "turbo",
     output: options.Output = None,
 ) -> None:
     """`svc serve --cluster` beside `svc serve`: the first byte, and speech a second."""

@@ -24,7 +24,7 @@ from teacher import voices
 try:
     import soxr
     from svc.engine.protocol import Utterance
-    from svc.engine.turbo2 import Turbo2Engine
+    from svc.engine.turbo import TurboEngine
     from svc.text.g2p.vocabulary import VOCABULARY
     from svc.text.language import Language
     from svc.voices.built_in import load_built_in_voices
@@ -50,7 +50,7 @@ def sample_wide_voice(pca: VoicePca) -> Voice:
     return voice
 
 
-def speak_in_product(engine: Turbo2Engine, line: Lines, voice: Voice) -> torch.Tensor:
+def speak_in_product(engine: TurboEngine, line: Lines, voice: Voice) -> torch.Tensor:
     """16 kHz. [1, samples]"""
     number = int(line.language)
     language = Language(ACCENTS[LETTERS[number]]) if LETTERS[number] in ACCENTS else Language.ENGLISH_US
@@ -88,7 +88,7 @@ def align(longer: torch.Tensor, shorter: torch.Tensor) -> tuple[torch.Tensor, to
 
 
 @torch.no_grad()
-def compare(synthesis: Synthesis, engine: Turbo2Engine, line: Lines, voice: Voice) -> tuple[float, float]:
+def compare(synthesis: Synthesis, engine: TurboEngine, line: Lines, voice: Voice) -> tuple[float, float]:
     """The differences of the pitch and of the spectrum."""
     product = speak_in_product(engine, line, voice)
     accented = Voice(
@@ -109,7 +109,7 @@ def main() -> None:
     torch.manual_seed(0)
     pca = VoicePca.from_tables(voices.unpack(args.voices), args.accents)
     synthesis = syntheses.load(args.run, pca)
-    engine = Turbo2Engine(threads=1)
+    engine = TurboEngine(threads=1)
     engine.load()
     texts = Texts(args.corpus, synthesis, 40, letters="aef")
     worst_pitch = worst_spectrum = 0.0
