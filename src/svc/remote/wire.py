@@ -1,9 +1,9 @@
 """What goes between the API and a replica of the engine: utterances one way, their audio the other, over TCP.
 
-Ray tells where the replicas are, and starts what is missing. Audio does not pass through it: its calls take ten times
-as long for each chunk as the connection itself.
+Ray, or the first process of a machine, tells where the replicas are, and starts what is missing. Audio does not pass
+through Ray: its calls take ten times as long for each chunk as the connection itself.
 
-A connection begins with the replica's token, which Ray hands to those who may call it. Then come requests, each of
+A connection begins with the replica's token, which only those are told who may call it. Then come requests, each of
 which is answered before the next: messages are pickled, with their length before them. Closing it cancels the request.
 """
 
