@@ -17,10 +17,11 @@ from svc.synthesis.playback import FIRST_AUDIO_SECONDS
 
 STARVED_OVER = 0.05  # seconds
 
-# Of the engine's work on a sentence, before its first sound: prosody and decoder, of the core-seconds of all networks.
-_FRONT_SHARE = 0.67
+# Of the engine's work on a sentence of four seconds, what its first window takes beyond its share: the prosody of the
+# sentence (0.12), and what the networks look ahead.
+_FRONT_SHARE = 0.17
 _SENTENCE_SECONDS = 4.0
-_WINDOWS = (0.6, 1.2, 2.4, 4.0)  # seconds of the audio of the first steps of a sentence; the last one repeats
+_WINDOWS = (0.3, 0.6, 1.0, 1.7)  # seconds of the audio of the first steps of a sentence; the last one repeats
 _POLL_SECONDS = 0.05
 _NEVER = float("inf")
 

@@ -31,13 +31,13 @@ def test_it_agrees_with_what_was_measured(phase: int) -> None:
 @pytest.mark.parametrize("load", [0.3, 0.7])
 def test_it_agrees_with_queueing_theory(load: float) -> None:
     """Texts of one step each, all alike, on one worker: M/D/1, whose mean wait is known."""
-    step = 0.06
-    outcomes = simulate([UNLIMITED], [Text(0.6)], load / step, 3000 * step / load)
+    step = 0.03
+    outcomes = simulate([UNLIMITED], [Text(0.3)], load / step, 3000 * step / load)
     assert mean(each.first_byte for each in outcomes) == pytest.approx(step + load * step / (2 * (1 - load)), rel=0.1)
 
 
 def test_every_text_is_answered_or_refused_however_many_there_are() -> None:
-    outcomes = simulate([TWO_CORES], [Text(8.0), Text(8.0, live=False)], 6.0, 60.0)
+    outcomes = simulate([TWO_CORES], [Text(8.0), Text(8.0, live=False)], 14.0, 60.0)
     refused = [each for each in outcomes if each.refused]
     assert 0.5 < len(refused) / len(outcomes) < 0.9
     assert all(math.isfinite(each.first_byte) != each.refused for each in outcomes)
