@@ -16,6 +16,8 @@ import torch.nn.functional as F
 import torchaudio
 from torch import Tensor, nn
 
+from accents.ctranslate2 import read_ctranslate2
+
 WINDOW, HOP, BANDS = 400, 160, 80
 """Of Whisper's features."""
 END, TRANSCRIBE, NO_TIMES, START = 50257, 50359, 50363, 50258
@@ -342,8 +344,6 @@ def main() -> None:
     if args.name == "small":
         weights = read_onnx(args.folder)
     else:
-        from speaker_encoder.whisper_loss import read_ctranslate2
-
         weights = {name: each.half() for name, each in read_ctranslate2(args.folder / "model.bin").items()}
     torch.save(weights, args.output)
     load(args.output, args.name)

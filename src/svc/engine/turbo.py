@@ -5,7 +5,6 @@ samples of the whole sentence: the first is short, so that playback starts soon,
 GPU speaks many whole sentences at once, sooner than a CPU renders the first window of one.
 """
 
-import logging
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -18,8 +17,6 @@ from svc.engine.rendering import begin, render, render_beside
 from svc.engine.runtime import Device, Runtime
 from svc.engine.windows import split_into_steps
 from svc.memory import trim_malloc
-
-log = logging.getLogger(__name__)
 
 _LONGEST_CHUNK = 400  # frames of 12.5 ms: what is encoded and sent in one piece, of a sentence that is spoken at once
 
