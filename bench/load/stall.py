@@ -22,9 +22,10 @@ from bench.load.processes import ServerProcess
 from bench.report import Report
 from bench.worker import ROOT
 from svc.text.language import Language
+from svc.voices.built_in import STYLE
 from svc.voices.custom_voice import CustomVoice, ReferenceMeasurements, StoredReference, new_id
 from svc.voices.custom_voice import Report as CloneReport
-from svc.voices.parameters import LAYERS, STYLE, VoiceParameters
+from svc.voices.parameters import LAYERS, VoiceParameters
 from svc.voices.store import VoiceStore
 
 TITLE = "Event loop: the longest stall under heavy requests"

@@ -11,8 +11,8 @@ from svc.audio.equalizer import FLAT, SpectralEnvelope
 from svc.cloning.speaker_encoder import BuiltInEmbeddings, Embedding, SpeakerEmbedding, SpeakerEncoder
 from svc.engine.fake import FakeEngine
 from svc.engine.protocol import Chunk, Samples, Utterance
-from svc.voices.built_in import load_built_in_voices
-from svc.voices.parameters import LAYERS, STYLE, VoiceParameters
+from svc.voices.built_in import STYLE, load_built_in_voices
+from svc.voices.parameters import LAYERS, VoiceParameters
 
 
 class FakeSpeakerEncoder:

@@ -23,10 +23,10 @@ from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline
 from svc.synthesis.request import SynthesisRequest
 from svc.text.language import Language
-from svc.voices.built_in import PREVIEW_TEXTS
+from svc.voices.built_in import PREVIEW_TEXTS, STYLE
 from svc.voices.catalogue import Voice, VoiceCatalogue
 from svc.voices.loudness import TARGET_LUFS
-from svc.voices.parameters import LAYERS, MELODY_PITCH, STYLE, VoiceParameters
+from svc.voices.parameters import LAYERS, MELODY_PITCH, VoiceParameters
 from tests.audio.recordings import RATE, encode_recording
 from tests.conftest import STORY, serve_ready
 

@@ -6,9 +6,10 @@ import numpy as np
 
 from svc.engine.protocol import NO_MASK_OFFSET
 from svc.text.language import Language
+from svc.voices.built_in import STYLE
 from svc.voices.catalogue import Voice
 from svc.voices.custom_voice import CustomVoice, ReferenceMeasurements, Report, StoredReference, new_id
-from svc.voices.parameters import LAYERS, STYLE, VoiceParameters
+from svc.voices.parameters import LAYERS, VoiceParameters
 
 
 def named(voice_id: str, custom: CustomVoice | None = None) -> Voice:

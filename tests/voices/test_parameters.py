@@ -16,18 +16,10 @@ from svc.synthesis.pipeline import Pipeline
 from svc.synthesis.request import SynthesisRequest
 from svc.text.g2p import Phonemizer
 from svc.text.language import Language
-from svc.voices.built_in import load_built_in_voices
+from svc.voices.accents import _load_accents, _pitch_axis, find_timbre, load_accent
+from svc.voices.built_in import STYLE, load_built_in_voices
 from svc.voices.catalogue import VoiceCatalogue
-from svc.voices.parameters import (
-    LAYERS,
-    STYLE,
-    VERSION,
-    VoiceParameters,
-    _load_accents,
-    _pitch_axis,
-    find_timbre,
-    load_accent,
-)
+from svc.voices.parameters import LAYERS, VERSION, VoiceParameters
 from svc.voices.settings import VoiceSettings
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from svc.text.language import Language
-from svc.voices import parameters
+from svc.voices import accents as shipped
 
 from accents.accents import Start
 
@@ -27,14 +27,14 @@ def main() -> None:
     state = {name: each.numpy() for name, each in stored["state"].items()}
     axis = torch.load(args.folder / "pitch-axis.pt").numpy()
     axis /= np.linalg.norm(axis)
-    gender = parameters._gender_axis()
+    gender = shipped.gender_axis()
     with np.load(args.output) as existing:
         written = dict(existing)
     written["pitch axis"] = axis.astype(np.float32)
     for row, start in enumerate(Start(**each) for each in stored["starts"]):
         if start.row in args.leave:
             continue
-        native = parameters._native_offset(Language(start.language).articulation)[: len(gender)]
+        native = shipped.native_offset(Language(start.language).articulation)[: len(gender)]
         change = state["native"][row] - native
         change -= gender * (gender @ change)
         shares, prosody = state["shares"][row], state["prosody"][row]

@@ -78,7 +78,7 @@ def main() -> None:
     parser.add_argument("output", type=Path)
     args = parser.parse_args()
     from svc.text.language import Language
-    from svc.voices import parameters
+    from svc.voices import accents as shipped
     from svc.voices.built_in import load_built_in_voices
     from svc.voices.loudness import find_built_in_loudness, find_gain
 
@@ -88,13 +88,13 @@ def main() -> None:
     own = typical - typical.mean(axis=0)
     natives = [Language.SPANISH, Language.FRENCH, Language.HINDI, Language.ITALIAN, Language.JAPANESE]
     natives += [Language.PORTUGUESE_BR, Language.MANDARIN]
-    accents = [parameters.load_accent(language) for language in natives]
+    accents = [shipped.load_accent(language) for language in natives]
     files = [np.load(path) for path in (args.clones, args.validation)]
     clones = {name: np.concatenate([file[name] for file in files]).astype(np.float32) for name in FIELDS}
     order = [str(each) for each in files[0]["languages"]]
     english, spanish = order.index("en-us"), order.index("es")
     # What the accent so far adds is taken out again.
-    articulated = np.stack([parameters.articulate(timbre, Language.SPANISH) for timbre in clones["timbre"]])
+    articulated = np.stack([shipped.articulate(timbre, Language.SPANISH) for timbre in clones["timbre"]])
     layer_offsets, embedding = clones["layer_offsets"], clones["vocoder_embedding"]
     people = len(layer_offsets)
 
@@ -114,11 +114,11 @@ def main() -> None:
         vocoder_embedding=join(np.zeros((len(built_in), embedding.shape[1])), embedding),
         pitch_scale=join(np.ones(len(built_in)), clones["pitch_scale"][:, english]),
         gain=join(np.array(gains), np.ones(people)),
-        native=np.stack([parameters._native_offset(language) for language in natives]).astype(np.float32),
+        native=np.stack([shipped.native_offset(language) for language in natives]).astype(np.float32),
         native_accents=np.stack(
             [np.concatenate([each.offset, np.pad(each.shares, ((0, 0), (0, STYLE - LAYERS)))]) for each in accents]
         ).astype(np.float32),
-        gender_axis=parameters._gender_axis().astype(np.float32),
+        gender_axis=shipped.gender_axis().astype(np.float32),
         keys=np.array([voice.key for voice in built_in]),
         languages=np.array([voice.language.value for voice in built_in]),
         natives=np.array([language.value for language in natives]),

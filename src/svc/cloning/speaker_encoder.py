@@ -20,7 +20,8 @@ from svc.engine.protocol import Samples
 from svc.engine.runtime import Runtime
 from svc.engine.weights import read_packaged_model
 from svc.text.language import Language
-from svc.voices.parameters import LAYERS, MELODY_PITCH, PITCH_SCALES, STYLE, VoiceParameters
+from svc.voices.built_in import STYLE
+from svc.voices.parameters import LAYERS, MELODY_PITCH, PITCH_SCALES, VoiceParameters
 
 NETWORK = "data/voice-encoder.onnx"
 NETWORK_SHA256 = "323b722e8d8d214239741722189dc7494f6a4cca6ad121f802024057ec9e50c2"

@@ -27,6 +27,9 @@ _LANGUAGES = {
 }
 _GENDERS = {"f": "female", "m": "male"}
 
+STYLE = 128
+"""Of a style, how many values are timbre, and how many prosody."""
+
 _TYPICAL_LENGTHS = slice(60, 120)  # phonemes in a sentence of ordinary length: the rows of the style table
 
 PREVIEW_TEXTS = {

@@ -12,14 +12,8 @@ from svc.auth.keys import ANYONE, Principal
 from svc.engine.protocol import NO_LAYER_OFFSETS, NO_MASK_OFFSET, NO_VOCODER_EMBEDDING, StyleTable
 from svc.errors import VoiceNotFound
 from svc.text.language import Language
-from svc.voices.built_in import KokoroVoice
-from svc.voices.custom_voice import CustomVoice
-from svc.voices.loudness import find_built_in_loudness, find_gain
-from svc.voices.mixes import describe_mix, is_mix, parse_mix, write_mix
-from svc.voices.parameters import (
+from svc.voices.accents import (
     Accent,
-    Vector,
-    VoiceParameters,
     articulate,
     find_prosody,
     find_timbre,
@@ -27,6 +21,11 @@ from svc.voices.parameters import (
     load_native_accent,
     shift_prosody,
 )
+from svc.voices.built_in import KokoroVoice
+from svc.voices.custom_voice import CustomVoice
+from svc.voices.loudness import find_built_in_loudness, find_gain
+from svc.voices.mixes import describe_mix, is_mix, parse_mix, write_mix
+from svc.voices.parameters import Vector, VoiceParameters
 
 FALLBACK_VOICE = "af_heart"
 

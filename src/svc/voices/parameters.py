@@ -4,21 +4,18 @@ import base64
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
-from importlib.resources import files
-from io import BytesIO
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from svc.audio.equalizer import BANDS, FLAT, SpectralEnvelope
-from svc.engine.protocol import NO_LAYER_OFFSETS, NO_MASK_OFFSET, NO_VOCODER_EMBEDDING, StyleTable
+from svc.engine.protocol import NO_LAYER_OFFSETS, NO_MASK_OFFSET, NO_VOCODER_EMBEDDING
 from svc.text.language import Language
-from svc.voices.built_in import find_typical_style, load_built_in_voices
+from svc.voices.accents import articulate, load_accent, native_offset, shift_prosody
+from svc.voices.built_in import STYLE
 
 VERSION = 1
-STYLE = 128
 LAYERS = 11
 """The ten norms of the decoder, in the order in which they run, and the vocoder."""
 LARGEST = 8.0  # no style of a voice comes near it: a larger value is damage
@@ -133,7 +130,7 @@ class VoiceParameters:
         if language.english:
             return self.melody
         change = shift_prosody(self.melody, load_accent(language))
-        return self.melody + (_native_offset(language.articulation)[STYLE:] if change is None else change)
+        return self.melody + (native_offset(language.articulation)[STYLE:] if change is None else change)
 
     def pitch_scale_in(self, language: Language) -> float:
         """The factor that brings the pitch of the language's melody to the person's own."""
@@ -215,92 +212,6 @@ class VoiceParameters:
             raise ValueError(f"the voice's parameters are incomplete: {problem}") from problem
 
 
-def find_timbre(table: StyleTable) -> Vector:
-    """[128]: how the timbre of a built-in voice differs from the mean of all."""
-    timbre: Vector = find_typical_style(table)[:STYLE] - _mean_style()[:STYLE]
-    return timbre
-
-
-def find_prosody(table: StyleTable) -> Vector:
-    """[128]: how the prosody of a built-in voice differs from the mean of all."""
-    prosody: Vector = find_typical_style(table)[STYLE:] - _mean_style()[STYLE:]
-    return prosody
-
-
-def articulate(timbre: Vector, language: Language, accent: "Accent | None" = None) -> Vector:
-    """[11, 128], added to this timbre in each layer, so that it is clear in a language that is not its own.
-
-    With another `accent` than the language's for voices that have it not as their own.
-    """
-    to_native = _native_offset(language.articulation)[:STYLE] - timbre
-    to_native -= _gender_axis() * (_gender_axis() @ to_native)
-    accent = accent or load_accent(language)
-    native_share, timbre_gain = accent.shares[..., None]
-    layer_offsets: Vector = accent.offset + native_share * to_native + timbre_gain * timbre
-    return layer_offsets
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Accent:
-    """What all voices have in common in a language that is not their own. It was trained to keep words intelligible."""
-
-    offset: Vector
-    """[11, 128], added to the timbre in each layer."""
-    shares: Vector
-    """[2, 11]: for each layer, how much of the way it goes to the native timbre, and the gain of the voice's own."""
-    prosody: Vector | None = None
-    """[128], added to the second half of the style. None: built-in voices keep theirs, clones get the native one."""
-    prosody_share: float = 0.0
-    """How much of its own prosody a voice gives up for it."""
-
-
-def load_accent(language: Language) -> Accent:
-    """The accent that was learned for a language; without one, that of the language that it is articulated like."""
-    learned = _load_accents()
-    return learned[language if language in learned else language.articulation]
-
-
-def load_native_accent(language: Language) -> Accent | None:
-    """What was learned for the voices whose own language it is."""
-    return _load_accents().get(f"{language} native")
-
-
-def shift_prosody(prosody: Vector, accent: Accent) -> Vector | None:
-    """[128], added to this prosody in a language with this accent: the pitch stays. None: no prosody was learned."""
-    if accent.prosody is None:
-        return None
-    change: Vector = accent.prosody - np.float32(accent.prosody_share) * prosody
-    return change - _pitch_axis() * (_pitch_axis() @ change)
-
-
-@cache
-def _load_accents() -> dict[str, Accent]:
-    """The accents by language: every language but English that has voices of its own, and those learned since."""
-    learned = _read_accents()
-    names = {key.removesuffix(" offset") for key in learned if key.endswith(" offset")}
-    return {
-        name: Accent(
-            learned[f"{name} offset"],
-            learned[f"{name} shares"],
-            learned.get(f"{name} prosody"),
-            float(learned.get(f"{name} prosody_share", 0.0)),
-        )
-        for name in names
-    }
-
-
-@cache
-def _pitch_axis() -> Vector:
-    """[128], of length one: the direction in which the prosody half of a style changes the pitch."""
-    return _read_accents()["pitch axis"]
-
-
-@cache
-def _read_accents() -> dict[str, Vector]:
-    with np.load(BytesIO(files("svc").joinpath("data/accents.npz").read_bytes())) as stored:
-        return {name: stored[name].astype(np.float32) for name in stored}
-
-
 def _measured_as(language: Language) -> Language:
     """British English has the parameters of American English, and nearly the same sounds."""
     return Language.ENGLISH_US if language.english else language
@@ -310,34 +221,6 @@ def _derive_foreign_layer_offsets(layer_offsets: Vector) -> Vector:
     """For voices whose offsets were learned with English only: in other languages, half of them keeps words clear."""
     decoder, vocoder = layer_offsets[:-1], layer_offsets[-1:]
     return np.concatenate([decoder * np.float32(0.5), vocoder])
-
-
-@cache
-def _native_offset(language: Language) -> Vector:
-    """[256]: the mean style of the language's own voices, minus that of all voices."""
-    voices = load_built_in_voices()
-    native = [voice.typical_style for voice in voices if voice.language is language]
-    offset: Vector = np.mean(native, axis=0) - _mean_style()
-    return offset
-
-
-@cache
-def _mean_style() -> Vector:
-    """[256]: the mean of all built-in voices."""
-    mean: Vector = np.mean([voice.typical_style for voice in load_built_in_voices()], axis=0)
-    return mean
-
-
-@cache
-def _gender_axis() -> Vector:
-    """[128], of length one: the direction from the mean timbre of women to that of men."""
-    voices = load_built_in_voices()
-    women, men = (
-        np.mean([voice.typical_style[:STYLE] for voice in voices if voice.gender == gender], axis=0)
-        for gender in ("female", "male")
-    )
-    axis: Vector = (men - women) / np.linalg.norm(men - women)
-    return axis
 
 
 def _pack(values: Vector) -> str:

@@ -20,8 +20,9 @@ from svc.engine.protocol import Delivery, StyleTable
 from svc.errors import StorageUnavailable
 from svc.tasks import Supervisor, describe_error
 from svc.text.language import Language
+from svc.voices.built_in import STYLE
 from svc.voices.catalogue import Voice
-from svc.voices.parameters import STYLE, Vector
+from svc.voices.parameters import Vector
 
 log = logging.getLogger(__name__)
 
