@@ -130,10 +130,14 @@ def test_short_texts_of_all_languages_are_recognised() -> None:
     assert not [text for code, text in wrong if code in ("en", "it", "pl", "ko", "tr")]
 
 
-def test_the_library_is_not_loaded_for_a_text_in_the_language_of_the_voice() -> None:
+def test_nothing_is_loaded_for_a_text_in_the_language_of_the_voice() -> None:
     program = (
         "import sys; from svc.text.language import Language; from svc.text.language_detection import detect_language;"
+        "from svc.text.language_ngrams import load_classifier;"
         "detect_language('This is the kind of text that we read all day.', Language.ENGLISH_US);"
-        "assert not {'py3langid', 'babel', 'unicode_rbnf'} & set(sys.modules)"
+        "assert not load_classifier.cache_info().currsize;"
+        "assert 'unicode_rbnf' not in sys.modules;"
+        "detect_language('Das Abendessen ist fast fertig.', Language.ENGLISH_US);"
+        "assert load_classifier.cache_info().currsize"
     )
     subprocess.run([sys.executable, "-c", program], check=True, timeout=60)

@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from svc.text.g2p.vocabulary import VOCABULARY
 from svc.text.language import Language, Script, find_script
 from svc.text.language_table import load_table
 from svc.text.normalise import normalise
+from svc.text.normalise.locale_data import load_locale
 from svc.text.split import Splitter
 from svc.voices.built_in import load_built_in_voices
 
@@ -48,9 +50,40 @@ def test_a_row_is_complete(language: Language) -> None:
     letters = [find_script(each) for each in row.preview if find_script(each) is not Script.COMMON]
     assert Counter(letters).most_common(1)[0][0] is language.script
     assert set("".join(row.symbols.values())) <= set(VOCABULARY)
-    assert set("".join([*row.clearer, *row.clearer.values()])) <= set(VOCABULARY)
-    assert all(len(symbol) == 1 for symbol in row.clearer)
+    assert set("".join(row.words)) | set("".join(row.words.values())) <= set(VOCABULARY)
+    assert not [word for word, instead in row.words.items() if word == instead]
+    rules = row.rules | row.clearer
+    assert set(re.sub(r"\\\d", "", "".join(rules.values()))) <= set(VOCABULARY)
+    assert all(re.compile(pattern) for pattern in rules)
     assert set(row.may_end) <= set(row.abbreviations)
+
+
+@pytest.mark.parametrize(
+    ("code", "number", "form"),
+    [
+        ("pl", "1", "złoty"),
+        ("pl", "3", "złote"),
+        ("pl", "12", "złotych"),
+        ("pl", "22", "złote"),
+        ("pl", "1.5", "złotego"),
+        ("ro", "1", "leu"),
+        ("ro", "19", "lei"),
+        ("ro", "20", "de lei"),
+        ("ro", "2.5", "lei"),
+    ],
+)
+def test_a_number_asks_for_the_form_of_its_noun(code: str, number: str, form: str) -> None:
+    money = load_table()[code].reading.money
+    forms = money["zł" if code == "pl" else "lei"]
+    assert load_locale(code).choose_form(forms, Decimal(number)) == form
+
+
+def test_names_are_those_of_the_cldr(monkeypatch: pytest.MonkeyPatch) -> None:
+    root = Path(__file__).parents[2]
+    monkeypatch.syspath_prepend(root / "scripts")
+    from make_cldr import page  # type: ignore[import-not-found]
+
+    assert (root / "src/svc/data/cldr.json").read_text(encoding="utf-8") == page(), "run: python scripts/make_cldr.py"
 
 
 @pytest.mark.parametrize("language", NEW)

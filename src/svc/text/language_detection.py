@@ -1,14 +1,9 @@
-"""Detects the language of a text by its script, its short frequent words and its telling letters, then by a library."""
+"""Detects the language of a text by its script, its short frequent words and its telling letters, then by n-grams."""
 
 import re
-from functools import cache
-from typing import TYPE_CHECKING
 
-from svc.memory import trim_malloc
 from svc.text.language import Language, Script, find_script
-
-if TYPE_CHECKING:
-    from py3langid.langid import LanguageIdentifier
+from svc.text.language_ngrams import load_classifier
 
 # Scripts that one of the languages is written in. Words have about four letters, Korean ones three.
 _TELLING_SCRIPTS = {
@@ -117,21 +112,10 @@ def _detect_latin(text: str, base: Language) -> Language:
 
 def _classify(text: str, script: Script, base: Language) -> tuple[Language, float]:
     """The most probable of the languages that are written in this script, and how probable `base` is."""
-    ranked = [(Language.parse(code, base), float(share)) for code, share in _load_identifier().rank(text)]
-    same_script = [(language, share) for language, share in ranked if language and language.script is script]
-    total = sum(share for _, share in same_script) or 1.0
-    return same_script[0][0], sum(share for language, share in same_script if language is base) / total
-
-
-@cache
-def _load_identifier() -> "LanguageIdentifier":
-    """Loaded by the first text that is not clearly in the voice's language: it takes most of a second."""
-    from py3langid.langid import MODEL_FILE, LanguageIdentifier
-
-    identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
-    identifier.set_languages([label for label in identifier.labels if Language.parse(label)])
-    trim_malloc()
-    return identifier
+    shares = load_classifier().rank(text, base)
+    same_script = {language: share for language, share in shares.items() if language.script is script}
+    found = max(same_script, key=lambda language: same_script[language])
+    return found, same_script.get(base, 0.0) / sum(same_script.values())
 
 
 def _score(code: str, words: list[str], text: str) -> float:

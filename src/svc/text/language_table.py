@@ -60,8 +60,9 @@ class LanguageRow:
     preview: str
     reading: Reading
     symbols: dict[str, str] = field(default_factory=dict)
-    clearer: dict[str, str] = field(default_factory=dict)
     words: dict[str, str] = field(default_factory=dict)
+    rules: dict[str, str] = field(default_factory=dict)
+    clearer: dict[str, str] = field(default_factory=dict)
     abbreviations: dict[str, str] = field(default_factory=dict)
     may_end: list[str] = field(default_factory=list)
     nouns: list[str] = field(default_factory=list)

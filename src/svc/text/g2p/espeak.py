@@ -97,7 +97,7 @@ def _load_library() -> ctypes.CDLL:
 class EspeakG2P:
     """Phonemizes text in the language of one espeak-ng voice.
 
-    Its own replacements: `symbols` of espeak-ng, whole `words` and, last, `clearer` symbols of the vocabulary.
+    Its own replacements: `symbols` of espeak-ng, whole `words` and, last, regular expressions on a word's phonemes.
     """
 
     def __init__(
@@ -106,13 +106,13 @@ class EspeakG2P:
         voice: str,
         symbols: Mapping[str, str] = MappingProxyType({}),
         words: Mapping[str, str] = MappingProxyType({}),
-        clearer: Mapping[str, str] = MappingProxyType({}),
+        rules: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self._espeak = espeak
         self._voice = voice
         self._symbols = symbols
         self._words = words
-        self._clearer = str.maketrans(dict(clearer))
+        self._rules = [(re.compile(pattern), replacement) for pattern, replacement in rules.items()]
 
     def phonemize(self, text: str) -> list[PhonemeToken]:
         found: list[tuple[Token, str]] = []
@@ -146,7 +146,12 @@ class EspeakG2P:
 
     def _to_phonemes(self, clause: str) -> list[str]:
         words = (from_espeak(word, self._symbols) for word in self._espeak(clause, self._voice))
-        return [self._words.get(phonemes, phonemes).translate(self._clearer) for phonemes in words if phonemes]
+        return [self._apply_rules(self._words.get(phonemes, phonemes)) for phonemes in words if phonemes]
+
+    def _apply_rules(self, phonemes: str) -> str:
+        for pattern, replacement in self._rules:
+            phonemes = pattern.sub(replacement, phonemes)
+        return phonemes
 
 
 def _clean(text: str, words: list[Token]) -> str:

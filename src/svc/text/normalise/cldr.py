@@ -4,12 +4,11 @@ import re
 from decimal import Decimal
 from typing import ClassVar
 
-from babel import Locale
-
 from svc.text.language_table import LanguageRow
-from svc.text.normalise.counted_nouns import CountedNoun, count_unit, list_currencies, list_units
+from svc.text.normalise.counted_nouns import PERCENT, CountedNoun, list_currencies, list_units
 from svc.text.normalise.grammar import Currency, Grammar, Noun
 from svc.text.normalise.grammar_rules import END, MOST_DAYS, MOST_MONTHS, START
+from svc.text.normalise.locale_data import load_locale
 from svc.text.normalise.number_words import NumberWords
 from svc.text.normalise.rules import Rule, any_of
 from svc.text.normalise.urls import SignNames
@@ -25,7 +24,7 @@ class CldrGrammar(Grammar):
         reading = row.reading
         self._reading = reading
         self._nouns = row.nouns
-        self._locale = Locale.parse(row.locale, sep="-")
+        self._locale = load_locale(code)
         self._words = NumberWords(code, reading)
         self.decimal_mark = reading.decimal
         self.group = r"[. ]\d{3}" if reading.decimal == "," else r",\d{3}"
@@ -38,7 +37,7 @@ class CldrGrammar(Grammar):
             underscore=reading.underscore, hashtag="hashtag", equals=reading.equals, question="",
             ampersand=reading.conjunction, colon="", spell=" ".join,
         )  # fmt: skip
-        self.months = tuple(reading.months) or tuple(self._locale.months["format"]["wide"].values())
+        self.months = tuple(reading.months) or tuple(self._locale.months)
         # Class variables of the other grammars; here they depend on the row.
         vars(self).update(
             operators={
@@ -81,7 +80,7 @@ class CldrGrammar(Grammar):
         return f"{spoken} {self.cardinal(int(decimals))}" if int(decimals) else spoken
 
     def percentage(self, number: str) -> str:
-        pattern = self._reading.percent or count_unit(self._locale, "concentr-percent", Decimal(100))
+        pattern = self._reading.percent or self._locale.choose_form(self._locale.units[PERCENT], Decimal(100))
         return pattern.replace("{}", number)
 
     def date(self, day: int, month: int, year: int | None) -> str:
@@ -110,7 +109,7 @@ class CldrGrammar(Grammar):
 
     def _build_date_rules(self) -> list[Rule]:
         """Months in words, and numbers with spaces between."""
-        months = any_of({*self.months, *self._locale.months["stand-alone"]["wide"].values()})
+        months = any_of({*self.months, *self._locale.months_alone})
         day, year, month = r"(?P<day>\d\d?)", r"(?P<year>\d{4})", rf"(?P<month>{months})"
         suffix = self._reading.date.partition("{year}")[2].strip(" 년")
         after_year = rf"(?:[ ](?:{re.escape(suffix)}\b|{re.escape(suffix[0])}\.))?" if suffix else ""

@@ -1,4 +1,4 @@
-"""Units and currencies of the languages of the table, with the forms that numbers ask for, by Babel's data."""
+"""Units and currencies of the languages of the table, with the forms that numbers ask for, by CLDR."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -6,15 +6,12 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
 
-from babel import Locale
-from babel.numbers import get_currency_name
-from babel.units import format_unit
-
 from svc.text.language_table import Reading
 from svc.text.normalise.grammar import Currency, Noun
+from svc.text.normalise.locale_data import LocaleData
 
 # The symbol of a unit that is the same everywhere. CLDR knows those of each language, such as км, too.
-_UNITS = {
+UNITS = {
     "km/h": "speed-kilometer-per-hour", "m/s": "speed-meter-per-second", "km": "length-kilometer",
     "m": "length-meter", "cm": "length-centimeter", "mm": "length-millimeter", "m²": "area-square-meter",
     "km²": "area-square-kilometer", "ha": "area-hectare", "m³": "volume-cubic-meter", "kg": "mass-kilogram",
@@ -25,8 +22,8 @@ _UNITS = {
     "GHz": "frequency-gigahertz", "kB": "digital-kilobyte", "KB": "digital-kilobyte", "MB": "digital-megabyte",
     "GB": "digital-gigabyte", "TB": "digital-terabyte",
 }  # fmt: skip
-_CURRENCIES = {"€": "EUR", "$": "USD", "US$": "USD", "£": "GBP", "¥": "JPY", "₹": "INR", "CHF": "CHF"}
-_NUMBER = re.compile(r"\d[\d.,]*")
+CURRENCIES = {"€": "EUR", "$": "USD", "US$": "USD", "£": "GBP", "¥": "JPY", "₹": "INR", "CHF": "CHF"}
+PERCENT = "concentr-percent"
 
 # The noun with the place of its number: "{} kilometrów".
 Count = Callable[[Decimal], str]
@@ -52,33 +49,17 @@ class CountedNoun(Noun):
         return "masculine"
 
 
-def list_units(locale: Locale, reading: Reading) -> Iterator[tuple[str, Noun]]:
+def list_units(locale: LocaleData, reading: Reading) -> Iterator[tuple[str, Noun]]:
     """Symbols and their nouns: everyone's, those of CLDR, and those of the table."""
-    for symbol, unit in _UNITS.items():
-        noun = CountedNoun.of(partial(count_unit, locale, unit))
-        short = _NUMBER.sub("", format_unit(5, unit, "short", locale=locale)).strip()
+    for symbol, unit in UNITS.items():
+        noun = CountedNoun.of(partial(locale.choose_form, locale.units[unit]))
         own = [each for each, latin in reading.units.items() if latin == symbol]
-        yield from ((each, noun) for each in (symbol, short, *own) if each)
+        yield from ((each, noun) for each in (symbol, locale.symbols[unit], *own) if each)
 
 
-def count_unit(locale: Locale, unit: str, number: Decimal) -> str:
-    """Some units have only a short form, which is a word then."""
-    formatted = format_unit(number, unit, "long", "0.#", locale)
-    if unit in formatted:
-        formatted = format_unit(number, unit, "short", "0.#", locale)
-    return _NUMBER.sub("{}", formatted, count=1).replace("/", " ")
-
-
-def list_currencies(locale: Locale, reading: Reading) -> Iterator[tuple[str, Currency]]:
-    for symbol, code in {**_CURRENCIES, **{code: code for code in _CURRENCIES.values()}}.items():
-        yield symbol, Currency(CountedNoun.of(partial(_count_currency, locale, code)), None)
-    for symbol, forms in reading.money.items():
-        yield symbol, Currency(CountedNoun.of(partial(_count_forms, locale, forms)), None)
-
-
-def _count_currency(locale: Locale, code: str, number: Decimal) -> str:
-    return "{} " + get_currency_name(code, float(number), locale)
-
-
-def _count_forms(locale: Locale, forms: dict[str, str], number: Decimal) -> str:
-    return "{} " + forms.get(locale.plural_form(number), forms["other"])
+def list_currencies(locale: LocaleData, reading: Reading) -> Iterator[tuple[str, Currency]]:
+    for symbol, code in {**CURRENCIES, **{code: code for code in CURRENCIES.values()}}.items():
+        yield symbol, Currency(CountedNoun.of(partial(locale.choose_form, locale.currencies[code])), None)
+    for symbol, nouns in reading.money.items():
+        forms = {category: "{} " + noun for category, noun in nouns.items()}
+        yield symbol, Currency(CountedNoun.of(partial(locale.choose_form, forms)), None)
