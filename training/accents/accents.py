@@ -3,9 +3,11 @@
 A row is an accent of a language. What it does to a voice is what `svc.voices.parameters` does.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -74,6 +76,20 @@ class Accents(nn.Module):
         """Towards the language's prosody, at the voice's own pitch."""
         shift = self.prosody[row] - self.prosody_share[row][:, None] * self.voices.prosody[voice]
         return shift - (shift @ self.pitch_axis)[:, None] * self.pitch_axis
+
+
+def load_shipped(path: Path, articulation: Mapping[str, str], voices: Voices, pitch_axis: Tensor) -> Accents:
+    """The accents of svc's file for these languages. articulation: as in data/languages.toml"""
+    with np.load(path) as stored:
+        learned = {name: torch.from_numpy(stored[name].astype(np.float32)) for name in stored}
+    starts = [
+        Start(code, native, None, float(learned[f"{code} prosody_share"])) for code, native in articulation.items()
+    ]
+    accents = Accents(starts, voices, pitch_axis)
+    with torch.no_grad():
+        for name, each in accents.named_parameters():
+            each.copy_(torch.stack([learned[f"{code} {name}"] for code in articulation]))
+    return accents
 
 
 def speak_english(voices: Voices, voice: Tensor, phonemes: Tensor) -> tuple[Tensor, Tensor]:

@@ -2,10 +2,10 @@
 
     python -m accents.evaluate FOLDER
 
-Before: the layers that data/languages.toml names. The networks are those of training (floats), not the service's int8
-graphs. Base decodes with five beams, small greedily, as in bench/evaluator.py. Writes heard.jsonl, a line for each
-piece of up to 29.5 s with what was said and heard, and clips.jsonl, a line for each sentence with its naturalness and
-the voice's similarity to itself in English. bench.slow.grades makes grades of them.
+Before: the layers that data/languages.toml names, or the accents that svc has (`--shipped`). The networks are those of
+training (floats), not the service's int8 graphs. Base decodes with five beams, small greedily: bench/evaluator.py.
+Writes heard.jsonl, a line for each piece of up to 29.5 s with what was said and heard, and clips.jsonl, a line for each
+sentence with its naturalness and the voice's similarity to itself in English. bench.slow.grades makes grades of them.
 """
 
 import argparse
@@ -20,12 +20,11 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from accents import whisper
-from accents.accents import NATIVE, Accents, Start
+from accents.accents import NATIVE, Accents, Start, load_shipped
 from accents.guards import MOS_SAMPLES, SPEAKER_SAMPLES, recognise_voices
 from accents.inputs import Inputs
-from accents.symbols import replace_symbols
 from accents.train import load
-from accents.windows import GAP, LENGTH
+from accents.windows import GAP, LENGTH, rewrite
 from speaker_encoder.features import fbank
 
 VOICES = ["af_heart", "am_michael", "bf_emma", "bm_george"]
@@ -172,6 +171,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--languages", nargs="*", help="only these")
+    parser.add_argument("--shipped", type=Path, help="accents.npz, to compare with")
+    parser.add_argument("--rules", type=Path, help="what was trained with")
     parser.add_argument("--limit", type=int, help="sentences of each")
     parser.add_argument("--batch", type=int, default=192)
     parser.add_argument("--listeners", nargs="*", default=["base", "small"])
@@ -181,21 +182,28 @@ def main() -> None:
     inputs = Inputs.load(args.folder)
     suppressed = json.loads((args.folder / "generation_config.json").read_text())["suppress_tokens"]
     targets = recognise_voices(inputs.guards, inputs.synthesis, inputs.voices, inputs.read_english(6))
-    known = inputs.texts.stored["articulation"]
+    known, axis = inputs.texts.stored["articulation"], inputs.load_pitch_axis()
     before = [Start(code, native) for code, native in known.items()]
     before += [Start(code + NATIVE) for code in NATIVE_VOICES]
     after = load(args.folder / "accents.pt", inputs)
-    systems = {"before": Accents(before, inputs.voices, inputs.load_pitch_axis()), "after": after}
+    systems = {
+        "before": load_shipped(args.shipped, known, inputs.voices, axis)
+        if args.shipped
+        else Accents(before, inputs.voices, axis),
+        "after": after,
+    }
     symbols = args.folder / "symbols.json"
-    changed = json.loads(symbols.read_text()) if symbols.exists() else {}
+    rules = {"before": {}, "after": json.loads(args.rules.read_text()) if args.rules else {}}
+    if symbols.exists() and not args.rules:
+        systems["symbols"], rules["symbols"] = after, json.loads(symbols.read_text())
     said: list[Said] = []
-    for system, accents in [*systems.items(), ("symbols", after)]:
+    for system, accents in systems.items():
         for row, start in enumerate(accents.starts):
-            table = changed.get(start.row) if system == "symbols" else {}
-            if table is None or (args.languages and start.row not in args.languages):
+            table = rules[system].get(start.row, {})
+            if (system == "symbols" and not table) or (args.languages and start.row not in args.languages):
                 continue
             texts = inputs.texts.stored["evaluation"][start.language][: args.limit]
-            texts = [(text, [replace_symbols(each, table) for each in phrases]) for text, phrases in texts]
+            texts = [(text, [rewrite(each, table) for each in phrases]) for text, phrases in texts]
             said += say(inputs, system, accents, row, list_voices(start, inputs, args.first_language), texts)
     print(f"{time.time() - began:.0f} s: {sum(len(each.wave) for each in said) / 16_000:.0f} s of speech", flush=True)
     with (args.folder / "clips.jsonl").open("w") as file:

@@ -1,14 +1,17 @@
 """Finds symbols of the vocabulary that are understood better than those a language has now.
 
     python -m accents.symbols FOLDER
+    python -m accents.symbols FOLDER --shipped ../src/svc/data/accents.npz --languages ms fil --ideas ideas.json
 
-For each symbol that a language uses, the sentences that have most of it are spoken with each alternative. What Whisper
-base understands better there is spoken again, by other voices; what remains is tried all together on the validation
-texts. Writes symbols.json: replacements by language.
+For each symbol that a language uses, everywhere or only with stress, without it, or at the end of a word, the sentences
+that have most of it are spoken with each alternative. What Whisper base understands better there is spoken again, by
+other voices; what remains is tried all together on the validation texts. Ideas are further rules to try, by language.
+Writes symbols.json: rules by language, regular expressions on the phonemes of a word and what to use instead.
 """
 
 import argparse
 import json
+import re
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -16,10 +19,10 @@ from pathlib import Path
 
 import torch
 
-from accents.accents import Accents
+from accents.accents import Accents, load_shipped
 from accents.inputs import Inputs
 from accents.train import load
-from accents.windows import Text, Window, WindowMaker, join, speak
+from accents.windows import Text, Window, WindowMaker, join, rewrite, speak
 
 # Near sounds, other spellings of the same sound, and nothing ("0").
 ALTERNATIVES = {
@@ -42,18 +45,33 @@ ALTERNATIVES = {
     }.items()
 }  # fmt: skip
 LEAST_SHARE = 0.004
-"""Of the phonemes of a language, for a symbol to be looked at."""
+"""Of the phonemes of a language, for a rule to be tried."""
 FIRST_GAIN, SECOND_GAIN, THIRD_GAIN = 0.02, 0.015, 0.005
 """What each round asks for, in nats a token."""
-PROMISING = 10
-"""Replacements of a language that reach the second round."""
+PROMISING, RIVALS = 16, 2
+"""Rules of a language, and among them rules about one symbol, that reach the second round."""
+
+VOWELS = "AIOQWYaeiouyæɑɐɒɔəɚɛɜɤɨɪɯøœʊʌᵻ"
 
 Candidate = tuple[int, str, str]
-"""Row, symbol, alternative."""
+"""Row, pattern, replacement."""
 
 
-def replace_symbols(phonemes: str, table: Mapping[str, str]) -> str:
-    return "".join(table.get(symbol, symbol) for symbol in phonemes)
+def list_patterns(symbol: str) -> list[str]:
+    """Where a symbol may be replaced."""
+    if symbol in VOWELS:
+        return [symbol, f"(?<=[ˈˌ]){symbol}", f"(?<![ˈˌ]){symbol}", f"{symbol}$"]
+    return [symbol, f"{symbol}$", f"{symbol}(?=.)"] if symbol.isalpha() else [symbol]
+
+
+def measure_share(pattern: str, words: str) -> float:
+    """In how many places, of all symbols, a rule would change words, which are on a line each."""
+    return len(re.findall(pattern, words, re.MULTILINE)) / len(words)
+
+
+def list_words(phonemes: str) -> str:
+    """On a line each, so that patterns find where they end."""
+    return re.sub(r"[\s,.;:!?…—()“”\"]+", "\n", phonemes)
 
 
 class Tester:
@@ -65,7 +83,7 @@ class Tester:
     def change(self, window: Window, table: Mapping[str, str]) -> Window:
         texts = []
         for text in window.texts:
-            changed = self.inputs.texts.make(text.text, replace_symbols(text.phonemes, table))
+            changed = self.inputs.texts.make(text.text, rewrite(text.phonemes, table))
             changed.seconds = text.seconds
             texts.append(changed)
         return Window(window.row, window.language, texts, window.voices)
@@ -80,10 +98,10 @@ class Tester:
                 seconds, tokens = seconds + text.seconds, tokens + len(text.tokens)
         return window
 
-    def find_dense(self, row: int, symbol: str, first: int, count: int) -> list[Window]:
-        """Windows of sentences with many of the symbol, each window with other sentences."""
+    def find_dense(self, row: int, pattern: str, first: int, count: int) -> list[Window]:
+        """Windows of sentences in which a rule changes much, each window with other sentences."""
         texts = self.maker.texts[self.accents.starts[row].language]
-        ranked = sorted(texts, key=lambda text: -text.phonemes.count(symbol) / len(text.phonemes))
+        ranked = sorted(texts, key=lambda text: -measure_share(pattern, list_words(text.phonemes)))
         return [self.fill(row, ranked[each::6]) for each in range(first, first + count)]
 
     @torch.no_grad()
@@ -99,33 +117,41 @@ class Tester:
         return losses
 
     def measure_gains(self, candidates: Sequence[Candidate], first: int, count: int) -> list[float]:
-        """How much less a token's cross-entropy is with the alternative, on windows dense in the symbol."""
+        """How much less a token's cross-entropy is with the alternative, on windows where it changes much."""
         plain = {
-            (row, symbol): self.find_dense(row, symbol, first, count)
-            for row, symbol in dict.fromkeys((row, symbol) for row, symbol, _ in candidates)
+            (row, pattern): self.find_dense(row, pattern, first, count)
+            for row, pattern in dict.fromkeys((row, pattern) for row, pattern, _ in candidates)
         }
         windows = [window for each in plain.values() for window in each]
-        for row, symbol, alternative in candidates:
-            windows += [self.change(window, {symbol: alternative}) for window in plain[row, symbol]]
+        for row, pattern, replacement in candidates:
+            windows += [self.change(window, {pattern: replacement}) for window in plain[row, pattern]]
         losses = torch.tensor(self.score(windows)).view(-1, count).mean(dim=1).tolist()
         base = dict(zip(plain, losses, strict=False))
         changed = losses[len(plain) :]
-        return [base[row, symbol] - loss for (row, symbol, _), loss in zip(candidates, changed, strict=True)]
+        return [base[row, pattern] - loss for (row, pattern, _), loss in zip(candidates, changed, strict=True)]
 
 
-def list_candidates(tester: Tester) -> list[Candidate]:
-    found = []
+def list_candidates(tester: Tester, ideas: Mapping[str, Sequence[tuple[str, str]]]) -> list[Candidate]:
+    found: list[Candidate] = []
+    vocabulary = tester.inputs.texts.vocabulary
     for row, start in enumerate(tester.accents.starts):
         if start.for_natives:
             continue
-        counts = Counter("".join(text.phonemes for text in tester.maker.texts[start.language]))
-        total = sum(counts.values())
-        for symbol, count in counts.items():
-            if count >= LEAST_SHARE * total:
-                vocabulary = tester.inputs.texts.vocabulary
-                alternatives = [each for each in ALTERNATIVES.get(symbol, []) if all(c in vocabulary for c in each)]
-                found += [(row, symbol, each) for each in alternatives]
+        found += [(row, pattern, replacement) for pattern, replacement in ideas.get(start.row, [])]
+        spoken = list_words(" ".join(text.phonemes for text in tester.maker.texts[start.language]))
+        for symbol in sorted(set(spoken) & ALTERNATIVES.keys()):
+            alternatives = [each for each in ALTERNATIVES[symbol] if all(c in vocabulary for c in each)]
+            whole = measure_share(symbol, spoken)
+            for pattern in list_patterns(symbol):
+                share = measure_share(pattern, spoken)
+                if share >= LEAST_SHARE and (pattern == symbol or share < 0.9 * whole):
+                    found += [(row, pattern, each) for each in alternatives]
     return found
+
+
+def find_symbol(pattern: str) -> str:
+    """What a pattern is about, wherever it looks for it."""
+    return re.sub(r"\(\?.*?\)|\$", "", pattern)
 
 
 def main() -> None:
@@ -133,33 +159,43 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--most", type=int, help="candidates, for a trial")
+    parser.add_argument("--shipped", type=Path, help="accents.npz, in place of what was trained")
+    parser.add_argument("--languages", nargs="*", help="only these, of the shipped ones")
+    parser.add_argument("--ideas", type=Path, help="rules to try, by language")
     args = parser.parse_args()
     began = time.time()
     inputs = Inputs.load(args.folder)
-    accents = load(args.folder / "accents.pt", inputs)
+    if args.shipped:
+        known = inputs.texts.stored["articulation"]
+        chosen = {code: native for code, native in known.items() if not args.languages or code in args.languages}
+        accents = load_shipped(args.shipped, chosen, inputs.voices, inputs.load_pitch_axis())
+    else:
+        accents = load(args.folder / "accents.pt", inputs)
     tester = Tester(inputs, accents, args.batch)
-    candidates = list_candidates(tester)[: args.most]
+    ideas = json.loads(args.ideas.read_text()) if args.ideas else {}
+    candidates = list_candidates(tester, ideas)[: args.most]
     print(f"{time.time() - began:.0f} s: {len(candidates)} candidates", flush=True)
     gains = tester.measure_gains(candidates, 0, 2)
     ranked = sorted(zip(gains, candidates, strict=True), reverse=True)
-    best: dict[tuple[int, str], Candidate] = {}
+    promising: list[Candidate] = []
     taken = Counter[int]()
     for gain, candidate in ranked:
-        row, symbol, _ = candidate
-        if gain >= FIRST_GAIN and (row, symbol) not in best and taken[row] < PROMISING:
-            best[row, symbol] = candidate
+        row, pattern, _ = candidate
+        # The second round decides between rules about one symbol.
+        rivals = sum(other == row and find_symbol(pattern) == find_symbol(each) for other, each, _ in promising)
+        if gain >= FIRST_GAIN and rivals < RIVALS and taken[row] < PROMISING:
+            promising.append(candidate)
             taken[row] += 1
-    promising = list(best.values())
     print(f"{time.time() - began:.0f} s: {len(promising)} promising", flush=True)
     second = tester.measure_gains(promising, 2, 4) if promising else []
     tables: dict[int, dict[str, str]] = {}
     log = []
     first = dict(zip(candidates, gains, strict=True))
-    for candidate, gain in zip(promising, second, strict=True):
-        row, symbol, alternative = candidate
-        log.append((accents.starts[row].row, symbol, alternative, round(first[candidate], 4), round(gain, 4)))
-        if gain >= SECOND_GAIN:
-            tables.setdefault(row, {})[symbol] = alternative
+    for gain, candidate in sorted(zip(second, promising, strict=True), reverse=True):
+        row, pattern, replacement = candidate
+        log.append((accents.starts[row].row, pattern, replacement, round(first[candidate], 4), round(gain, 4)))
+        if gain >= SECOND_GAIN and find_symbol(pattern) not in map(find_symbol, tables.get(row, {})):
+            tables.setdefault(row, {})[pattern] = replacement
     tester.maker = WindowMaker(accents, inputs.texts, "validation", cloned=0.2, seed=6)
     tester.maker.measure(inputs.synthesis)
     windows = [tester.maker.make(row) for row in tables for _ in range(6)]

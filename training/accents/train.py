@@ -1,10 +1,12 @@
 """Trains the accents of all languages through svc-turbo 2, with Whisper base as the listener.
 
     python -m accents.train FOLDER --seconds 200
+    python -m accents.train FOLDER --shipped ../src/svc/data/accents.npz --languages ms fil --rules symbols.json
 
 Loss: Whisper's cross-entropy of the text, DistillMOS, and how far a voice is from itself in English (ERes2Net). Starts
-from starts.json. At the end each language keeps what is best on the validation texts: the trained accent, the trained
-layers with the prosody of the start, or the start. Writes accents.pt and validation.json.
+from starts.json, or from the accents that svc has. At the end each language keeps what is best on the validation texts:
+the trained accent, the trained layers with the prosody of the start, or the start. Writes accents.pt and
+validation.json.
 """
 
 import argparse
@@ -16,7 +18,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from accents.accents import Accents, Start
+from accents.accents import Accents, Start, load_shipped
 from accents.guards import find_long, recognise_voices
 from accents.inputs import Inputs
 from accents.search import MOS_WEIGHT, score
@@ -139,18 +141,30 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--seconds", type=float, default=200.0)
     parser.add_argument("--batch", type=int, default=20, help="windows at once")
-    parser.add_argument("--often", nargs="*", default=[], help="languages with two windows a step")
+    parser.add_argument(
+        "--often", nargs="*", default=[], help="languages with a window more a step, for each time they are named"
+    )
     parser.add_argument("--languages", nargs="*", help="only these")
+    parser.add_argument("--shipped", type=Path, help="accents.npz, to train it further")
+    parser.add_argument("--rules", type=Path, help="what accents.symbols has found")
     parser.add_argument("--validation", type=int, default=4, help="windows of each row")
     args = parser.parse_args()
     began = time.time()
     inputs = Inputs.load(args.folder)
-    starts = [Start(**each) for each in json.loads((args.folder / "starts.json").read_text())["starts"]]
-    starts = [start for start in starts if not args.languages or start.row in args.languages]
-    accents = Accents(starts, inputs.voices, inputs.load_pitch_axis())
+    if args.rules:
+        inputs.texts.rules = json.loads(args.rules.read_text())
+    if args.shipped:
+        known = inputs.texts.stored["articulation"]
+        chosen = {code: native for code, native in known.items() if not args.languages or code in args.languages}
+        accents = load_shipped(args.shipped, chosen, inputs.voices, inputs.load_pitch_axis())
+    else:
+        starts = [Start(**each) for each in json.loads((args.folder / "starts.json").read_text())["starts"]]
+        starts = [start for start in starts if not args.languages or start.row in args.languages]
+        accents = Accents(starts, inputs.voices, inputs.load_pitch_axis())
+    starts = accents.starts
     trainer = Trainer(inputs, accents, args.batch)
     print(f"{time.time() - began:.0f} s: ready, {len(starts)} rows", flush=True)
-    rows = [row for row, start in enumerate(starts) for _ in range(1 + (start.row in args.often))]
+    rows = [row for row, start in enumerate(starts) for _ in range(1 + args.often.count(start.row))]
     training, kept, steps = time.time(), time.time(), 0
     means: dict[str, float] = {}
     while (gone := time.time() - training) < args.seconds:

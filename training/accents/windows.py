@@ -2,7 +2,8 @@
 
 import json
 import random
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +20,15 @@ LEVEL = 0.06
 """Root mean square of each sentence."""
 CODES = {"fil": "tl", "pt-br": "pt", "en-us": "en"}
 """What Whisper calls a language, where that is not its code."""
+_BETWEEN_WORDS = re.compile(r"([\s,.;:!?…—()“”\"]+)")
+
+
+def rewrite(phonemes: str, rules: Mapping[str, str]) -> str:
+    """Applies regular expressions to each word in turn, as svc does (`clearer` in data/languages.toml)."""
+    words = _BETWEEN_WORDS.split(phonemes)
+    for pattern, replacement in rules.items():
+        words[::2] = [re.sub(pattern, replacement, word) for word in words[::2]]
+    return "".join(words)
 
 
 @dataclass
@@ -48,6 +58,8 @@ class Texts:
         self.tokenizer = Tokenizer.from_file(str(tokenizer_path))
         self.stored = json.loads(path.read_text())
         self.vocabulary: dict[str, int] = self.stored["vocabulary"]
+        self.rules: dict[str, dict[str, str]] = {}
+        """Of each language, applied to what is read."""
 
     def find_language(self, language: str) -> int:
         token = self.tokenizer.token_to_id(f"<|{CODES.get(language, language)}|>")
@@ -56,7 +68,12 @@ class Texts:
 
     def read(self, kind: str, language: str) -> list[Text]:
         """Texts of one phrase."""
-        return [self.make(text, phrases[0]) for text, phrases in self.stored[kind][language] if len(phrases) == 1]
+        rules = self.rules.get(language, {})
+        return [
+            self.make(text, rewrite(phrases[0], rules))
+            for text, phrases in self.stored[kind][language]
+            if len(phrases) == 1
+        ]
 
     def make(self, text: str, phonemes: str) -> Text:
         ids = [self.vocabulary[symbol] for symbol in phonemes]
