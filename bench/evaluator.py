@@ -33,10 +33,9 @@ class Evaluator:
             return {"mos": self._distillmos(torch.from_numpy(audio)[None]).item()}
 
     def words(self, audio: Audio, request: dict[str, Any]) -> dict[str, Any]:
-        """Whisper's transcript, and how many words (or characters) of it are wrong."""
+        """Whisper's transcript, and how many words (or characters) of it are wrong. `listener`: base or small"""
         language, references = request["language"], request["references"]
-        segments, _ = self._whisper.transcribe(audio, language=language, beam_size=5)
-        transcript = " ".join(segment.text.strip() for segment in segments)
+        transcript = self._transcribe(audio, language, request.get("listener", "base"))
         wrong, length = word_errors.count_errors(references, transcript, language)
         answer = {"heard": transcript, "wrong": wrong, "length": length}
         if language == "en":
@@ -45,13 +44,14 @@ class Evaluator:
 
     def heard(self, audio: Audio, request: dict[str, Any]) -> dict[str, Any]:
         """The transcripts of two listeners: Whisper base, which trainings listen with, and Whisper small."""
-        language, transcripts = request["language"], {}
-        if "base" in request["listeners"]:
-            segments, _ = self._whisper.transcribe(audio, language=language, beam_size=5)
-            transcripts["base"] = " ".join(segment.text.strip() for segment in segments)
-        if "small" in request["listeners"]:
-            transcripts["small"] = self._whisper_small.transcribe(audio, language)
-        return {"heard": transcripts}
+        language = request["language"]
+        return {"heard": {each: self._transcribe(audio, language, each) for each in request["listeners"]}}
+
+    def _transcribe(self, audio: Audio, language: str, listener: str) -> str:
+        if listener == "small":
+            return self._whisper_small.transcribe(audio, language)
+        segments, _ = self._whisper.transcribe(audio, language=language, beam_size=5)
+        return " ".join(segment.text.strip() for segment in segments)
 
     def onsets(self, audio: Audio, request: dict[str, Any]) -> dict[str, Any]:
         """Onsets of the given words by a forced aligner, and by Whisper where its transcript has the same words."""

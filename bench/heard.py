@@ -66,13 +66,13 @@ def listen(
     speaker = recorder.voices.find(voice)
     recordings = [(text, recorder.synthesize(SynthesisRequest(text, speaker, language=language))) for text in sentences]
     for number, (_, samples) in enumerate(recordings[:judged]):
-        path = _write(folder / f"{language}-{voice}-{number:02}.wav", samples, recorder.sample_rate)
+        path = write(folder / f"{language}-{voice}-{number:02}.wav", samples, recorder.sample_rate)
         heard.mos.append(evaluator.ask(path=str(path), measures=["mos"])["mos"])
-    for number, piece in enumerate(_join_pieces(recordings, recorder.sample_rate)):
+    for number, piece in enumerate(join_pieces(recordings, recorder.sample_rate)):
         text = " ".join(sentence for sentence, _ in piece)
-        gap = np.zeros(round(_GAP * recorder.sample_rate), dtype=np.float32)
-        joined = np.concatenate([part for _, samples in piece for part in (samples, gap)])
-        path = _write(folder / f"{language}-{voice}-piece-{number}.wav", joined, recorder.sample_rate)
+        path = write(
+            folder / f"{language}-{voice}-piece-{number}.wav", join(piece, recorder.sample_rate), recorder.sample_rate
+        )
         answer = evaluator.ask(
             path=str(path),
             measures=["heard"],
@@ -87,7 +87,8 @@ def listen(
     return heard
 
 
-def _join_pieces(recordings: Sequence[tuple[str, Samples]], rate: int) -> Iterator[list[tuple[str, Samples]]]:
+def join_pieces(recordings: Sequence[tuple[str, Samples]], rate: int) -> Iterator[list[tuple[str, Samples]]]:
+    """Recordings that one window of Whisper holds."""
     piece: list[tuple[str, Samples]] = []
     seconds = 0.0
     for recording in recordings:
@@ -99,6 +100,12 @@ def _join_pieces(recordings: Sequence[tuple[str, Samples]], rate: int) -> Iterat
         seconds += length
     if piece:
         yield piece
+
+
+def join(piece: Sequence[tuple[str, Samples]], rate: int) -> Samples:
+    gap = np.zeros(round(_GAP * rate), dtype=np.float32)
+    joined: Samples = np.concatenate([part for _, samples in piece for part in (samples, gap)])
+    return joined
 
 
 def spell(text: str, language: Language) -> str:
@@ -114,7 +121,7 @@ def count_wrong(reference: str, transcript: str) -> int:
     return min(result.substitutions + result.deletions + result.insertions, len(reference))
 
 
-def _write(path: Path, samples: Samples, rate: int) -> Path:
+def write(path: Path, samples: Samples, rate: int) -> Path:
     with wave.open(str(path), "wb") as file:
         file.setparams((1, 2, rate, 0, "NONE", "NONE"))
         file.writeframes((samples.clip(-1, 1) * 32767).astype("<i2").tobytes())

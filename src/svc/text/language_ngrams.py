@@ -1,4 +1,4 @@
-"""Tells languages of one script apart by n-grams of bytes: naive Bayes with what scripts/make_language_ngrams.py makes."""
+"""Tells languages of one script apart by n-grams of bytes and naive Bayes. scripts/make_language_ngrams.py makes them."""
 
 import unicodedata
 from collections import Counter
