@@ -28,8 +28,21 @@ _GAP = 0.3  # besides the silence at the end of each sentence
 # Letters that many write without their marks.
 _PLAIN_LETTERS = {
     Language.GERMAN: str.maketrans({"ß": "ss"}),
+    Language.ROMANIAN: str.maketrans({"ş": "ș", "ţ": "ț"}),
     Language.RUSSIAN: str.maketrans({"ё": "е"}),
     Language.TURKISH: str.maketrans({"â": "a", "î": "i", "û": "u"}),
+}
+
+# Spellings of one sound, which no listener can tell apart: "piyano" and "piano", "kuwento" and "kuento", "bangko" and
+# "banko", "sine" and "cine".
+_SAME_SOUNDS = {
+    Language.FILIPINO: [
+        (re.compile("i?y(?=[aeiou])"), "i"),
+        (re.compile("u?w(?=[aeiou])"), "u"),
+        (re.compile("c(?=[ei])"), "s"),
+        (re.compile("c(?!h)"), "k"),
+        (re.compile("n(?=k)"), "ng"),
+    ]
 }
 
 
@@ -112,7 +125,10 @@ def spell(text: str, language: Language) -> str:
     """Its letters, with numbers in words: "8" and "acht" are the same, and so are words that are joined or not."""
     spoken = "".join(span.spoken for span in normalise(text, language))
     plain = unicodedata.normalize("NFKC", spoken).lower().translate(_PLAIN_LETTERS.get(language, {}))
-    return re.sub(r"[\W_]", "", plain)
+    letters = re.sub(r"[\W_]", "", plain)
+    for pattern, sound in _SAME_SOUNDS.get(language, ()):
+        letters = pattern.sub(sound, letters)
+    return letters
 
 
 def count_wrong(reference: str, transcript: str) -> int:

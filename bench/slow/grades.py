@@ -95,10 +95,11 @@ def _grade_transcripts(stored: dict[str, Any], folder: Path, languages: list[Lan
         ]
         return _summarize(results, len(sentences.read(language)), speakers, list(LISTENERS))
 
-    stored["native"] = {
-        language: summarize(f"{language} native", language, [NATIVE_VOICES[language]], ("before",))
-        for language in NATIVES
-    }
+    if any(row.endswith(" native") for _, row, _ in found):  # not where some languages were trained further
+        stored["native"] = {
+            language: summarize(f"{language} native", language, [NATIVE_VOICES[language]], ("before",))
+            for language in NATIVES
+        }
     for language in languages:
         # Symbols were changed in some of them only.
         row = summarize(language, language, voices, ("symbols", "after"))

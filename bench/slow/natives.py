@@ -25,12 +25,13 @@ def main(
     languages: Annotated[list[Language] | None, typer.Option("--language", help="May be repeated.")] = None,
     voices: Annotated[int, typer.Option(help="Of each language, at most.")] = 2,
     limit: Annotated[int, typer.Option(help="Only the first N sentences of each.")] = 10,
+    listeners: Annotated[list[str] | None, typer.Option("--listener", help="base or small.")] = None,
     judged: Annotated[bool, typer.Option(help="Whether naturalness is judged.")] = True,
     eval_home: options.EvalHome = options.EVAL_HOME,
     output: options.Output = None,
 ) -> None:
     """DistillMOS and the words (Hindi, Japanese, Mandarin: characters) that Whisper base and small get wrong."""
-    engines = engines or ["turbo", "kokoro"]
+    engines, listeners = engines or ["turbo", "kokoro"], listeners or list(_LISTENERS)
     languages = languages or [each for each in VOICES if each is not Language.ENGLISH_GB]
     results: dict[str, dict[str, Any]] = {}
     with tempfile.TemporaryDirectory() as scratch, Worker.evaluator(eval_home) as evaluator:
@@ -38,13 +39,17 @@ def main(
             recorder = Recorder(engine)
             for language in track(languages, engine):
                 native = (voice.key for voice in recorder.voices if voice.language is language and not voice.custom)
-                row = results.setdefault(language, {}).setdefault(engine, {"mos": [], "wrong": [0, 0], "length": 0})
+                row = results.setdefault(language, {}).setdefault(engine, _start_row(listeners))
                 for voice in islice(native, voices):
                     texts = [each.text for each in sentences.read(language, limit)]
                     _measure(recorder, evaluator, language, voice, texts, Path(scratch), judged, row)
-    report = _make_report(results, engines)
+    report = _make_report(results, engines, listeners)
     report.show()
     report.save(output)
+
+
+def _start_row(listeners: list[str]) -> dict[str, Any]:
+    return {"mos": [], "wrong": dict.fromkeys(listeners, 0), "length": 0}
 
 
 def _measure(
@@ -67,19 +72,20 @@ def _measure(
         heard.write(path, heard.join(piece, rate), rate)
         text = " ".join(sentence for sentence, _ in piece)
         request = {"path": str(path), "measures": ["words"], "references": [text], "language": language.code}
-        answers = [evaluator.ask(**request, listener=listener) for listener in _LISTENERS]
-        row["wrong"] = [before + answer["wrong"] for before, answer in zip(row["wrong"], answers, strict=True)]
-        row["length"] += answers[0]["length"]
+        answers = {listener: evaluator.ask(**request, listener=listener) for listener in row["wrong"]}
+        for listener, answer in answers.items():
+            row["wrong"][listener] += answer["wrong"]
+        row["length"] += next(iter(answers.values()))["length"]
 
 
-def _make_report(results: dict[str, dict[str, Any]], engines: list[str]) -> Report:
-    columns = [f"{measure}, {engine}" for measure in ("DistillMOS", "base", "small") for engine in engines]
+def _make_report(results: dict[str, dict[str, Any]], engines: list[str], listeners: list[str]) -> Report:
+    columns = [f"{measure}, {engine}" for measure in ("DistillMOS", *listeners) for engine in engines]
     report = Report("natives", "The built-in voices in their own languages", ["language", "counted", *columns])
     for language, rows in results.items():
         natural = [f"{mean(rows[engine]['mos']):.2f}" if rows[engine]["mos"] else "–" for engine in engines]
         wrong = [
-            f"{rows[engine]['wrong'][number] / rows[engine]['length']:.1%}"
-            for number in range(len(_LISTENERS))
+            f"{rows[engine]['wrong'][listener] / rows[engine]['length']:.1%}"
+            for listener in listeners
             for engine in engines
         ]
         report.rows.append([language, BY_CHARACTER.get(Language(language), "words"), *natural, *wrong])

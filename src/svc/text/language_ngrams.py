@@ -1,4 +1,4 @@
-"""Tells languages of one script apart by n-grams of bytes and naive Bayes. scripts/make_language_ngrams.py makes them."""
+"""Tells languages of one script apart by n-grams of bytes, by naive Bayes. scripts/make_language_ngrams.py makes it."""
 
 import unicodedata
 from collections import Counter
