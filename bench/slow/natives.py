@@ -89,7 +89,7 @@ def _make_report(results: dict[str, dict[str, Any]], engines: list[str], listene
             for engine in engines
         ]
         report.rows.append([language, BY_CHARACTER.get(Language(language), "words"), *natural, *wrong])
-    report.notes.append("Words or characters wrong by Whisper base and small, in pieces of up to 29.5 s.")
+    report.notes.append(f"Words or characters wrong by Whisper {' and '.join(listeners)}, in pieces of up to 29.5 s.")
     report.figures = {"languages": results}
     return report
 
