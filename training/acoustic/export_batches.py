@@ -26,13 +26,8 @@ TOKENS = 17
 
 
 @torch.no_grad()
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("run", type=Path)
-    parser.add_argument("folder", type=Path)
-    args = parser.parse_args()
-    args.folder.mkdir(parents=True, exist_ok=True)
-    networks = [model.load(name, args.run, dense_transforms=True) for name in ("prosody", "decoder", "head")]
+def export(run: Path, folder: Path) -> Path:
+    networks = [model.load(name, run, dense_transforms=True) for name in ("prosody", "decoder", "head")]
     example = {
         "ids": torch.randint(1, model.SYMBOLS, (2, TOKENS)),
         "present": torch.ones(2, TOKENS),
@@ -42,7 +37,7 @@ def main() -> None:
         "mask_offset": torch.zeros(2, model.MASKS),
         **{name: torch.ones(2) for name in ("speed", "pitch_scale", "pitch_range")},
     }
-    path = args.folder / f"{PREFIX}-{NAME}.onnx"
+    path = folder / f"{PREFIX}-{NAME}.onnx"
     tokens = {name: {1: "tokens"} for name in ("ids", "present", "durations")} | {"wave": {1: "samples"}}
     outputs = ["durations", "wave"]
     torch.onnx.export(
@@ -60,6 +55,16 @@ def main() -> None:
     store_as_fp16(graph)
     onnx.save(graph, path)
     print(f"{path.name}: {path.stat().st_size / 1e6:.1f} MB, {len(graph.graph.node)} nodes")
+    return path
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("run", type=Path)
+    parser.add_argument("folder", type=Path)
+    args = parser.parse_args()
+    args.folder.mkdir(parents=True, exist_ok=True)
+    export(args.run, args.folder)
     write_hashes(args.folder, PREFIX, [NAME])
 
 
