@@ -23,11 +23,13 @@ With an invalid value the server does not start, and the error names the variabl
 
 # Defaults that depend on the machine.
 _COMPUTED = {
-    "engine_processes": "SVC_PROCESSES; 1 on a GPU",
+    "engine_processes": "a quarter of the number of cores; 1 on a GPU",
     "cache_dir": "`~/.cache/svc`",
     "data_dir": "`~/.local/share/svc`",
-    "workers": "half the number of cores; 64 on a GPU",
-    "threads": "cores divided by workers",
+    "workers": "cores divided by engine processes; 64 on a GPU",
+    "threads": "cores divided by workers of all processes",
+    "max_streams": "16 times the number of workers, at least 32",
+    "max_waiting": "twice SVC_MAX_STREAMS",
     "cluster_cpus": "workers times threads",
     "cluster_gpus": "1 with a GPU, otherwise 0",
 }

@@ -38,7 +38,7 @@ def measure_replicas(
     count: Annotated[
         list[int] | None, typer.Option("--replicas", help="May be repeated; default: 1, 2 and 4.", min=1)
     ] = None,
-    threads: Annotated[int, typer.Option(help="Of each replica.", min=1)] = 2,
+    threads: Annotated[int, typer.Option(help="Of each replica.", min=1)] = 1,
     seconds: Seconds = 30,
     engine: Engine = "turbo",
     output: options.Output = None,

@@ -1,7 +1,8 @@
 """How much more does one machine speak with more cores, and to how many listeners?
 
 `svc serve` and its clients run on the first 2, 4, 8, ... cores of the machine, and on no others. SVC_WORKERS and
-SVC_THREADS are the defaults for so many cores, unless numbers of threads are given.
+SVC_THREADS are the defaults for so many cores, unless numbers of threads are given: then the workers of all processes
+have a core for each of their threads.
 """
 
 import os
@@ -18,6 +19,7 @@ from bench.scale.speakers import Measured
 TITLE = "One machine, more and more cores"
 _BARS = {"speech a second": 6.0, "listeners": 6.0}
 _BAR_CORES = 16, 2
+_CORES_A_PROCESS = 4  # as the default of SVC_ENGINE_PROCESSES
 _TOPOLOGY = Path("/sys/devices/system/cpu")
 
 
@@ -36,12 +38,18 @@ def measure(
     points: dict[tuple[int, int | None], Measured] = {}
     for count in [each for each in cores if each <= len(order)]:
         for each in choices:
-            chosen: dict[str, object] = {"workers": max(1, count // each), "threads": each} if each else {}
+            chosen: dict[str, object] = share_out(count, each) if each else {}
             if processes_each:
                 chosen["processes"] = max(1, count // processes_each)
             with pin(order[:count]), processes.run(engine, **speakers.UNLIMITED, **chosen) as server:
                 points[count, each] = speakers.measure(server.address, count, seconds)
     return make_report(points, missing=[each for each in cores if each > len(order)])
+
+
+def share_out(cores: int, threads: int) -> dict[str, object]:
+    engine_processes = max(1, cores // _CORES_A_PROCESS)
+    workers = max(1, cores // threads // engine_processes)
+    return {"engine_processes": engine_processes, "workers": workers, "threads": threads}
 
 
 def make_report(points: dict[tuple[int, int | None], Measured], missing: Sequence[int]) -> Report:

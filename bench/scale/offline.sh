@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Measures svc-turbo 2 on a machine with an NVIDIA GPU and without internet.
+# Measures svc-turbo 2 on a machine without internet.
 #
-#   bench/scale/offline.sh pack PARTS         where there is internet: files of at most 56 MiB in the folder PARTS
+#   bench/scale/offline.sh pack PARTS [cpu]   where there is internet: files of at most 56 MiB in the folder PARTS
 #   bench/scale/offline.sh unpack PARTS KIT   on the machine: makes the folder KIT of the parts
 #   bench/scale/offline.sh run KIT COMMAND    and runs a command there, such as `python3 -m bench.scale.gpu http`
 #
-# Packed are bench/, and svc with all that it needs for Python 3.12 on x86_64: onnxruntime-gpu for CUDA 13, and Ray. The
-# graph of `acoustic.export_batches` must be in src/svc/data. The machine needs Python 3.12 with NumPy, and CUDA 13 with
-# cuDNN 9: PyTorch's own (a build for cu130 has them) will do.
+# Packed are bench/, and svc with all that it needs for Python 3.12 on x86_64: Ray, and onnxruntime-gpu for CUDA 13, or
+# with `cpu` a third of the size, for processors alone. A GPU needs CUDA 13 with cuDNN 9 on the machine: PyTorch's own
+# (a build for cu130 has them) will do.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 
@@ -17,18 +17,21 @@ pack() {
   trap 'rm -rf "$kit"' EXIT
   mkdir -p "$kit/svc" "$parts"
   git -C "$root" archive HEAD | tar -x -C "$kit/svc"
-  # Only this engine, speaking English: what others, cloning and Japanese need stays here.
-  rm -f "$kit"/svc/src/svc/data/{turbo-head,voice-encoder}.onnx
-  cp "$root"/src/svc/data/turbo* "$kit/svc/src/svc/data"
+  # It speaks English: what cloning and Japanese need stays here.
+  rm -f "$kit"/svc/src/svc/data/voice-encoder.onnx
+  runtime=onnxruntime-gpu==1.31.1
+  if [ "${2:-}" = cpu ]; then
+    runtime=onnxruntime==1.31.1
+    rm -f "$kit"/svc/src/svc/data/turbo-batch-speech.onnx
+  fi
   python3 -m pip wheel -q --no-deps -w "$kit" "$kit/svc"
   sed -n '/^dependencies = \[/,/^\]/s/^ *"\(.*\)",$/\1/p' "$root/pyproject.toml" |
     grep -v -e ^kokoro -e ^onnx -e ^haqumei > "$kit/needed"
   sed -n 's/^ *"\(ray\[.*\)",$/\1/p' "$root/pyproject.toml" >> "$kit/needed"
-  platforms=$(printf -- '--platform manylinux_%s_x86_64 ' 2_5 2_12 2_17 2_24 2_26 2_27 2_28)
-  # shellcheck disable=SC2086 # several options
-  python3 -m pip install -q --target "$kit/site" --python-version 3.12 --only-binary :all: $platforms \
-    --platform manylinux2014_x86_64 --platform manylinux1_x86_64 --no-compile \
-    -r "$kit/needed" onnxruntime-gpu==1.31.1 --no-deps "$kit"/svc-*.whl
+  install="python3 -m pip install -q --target $kit/site --python-version 3.12 --only-binary :all: --no-compile"
+  for version in 1 2014 _2_5 _2_12 _2_17 _2_24 _2_26 _2_27 _2_28; do install+=" --platform manylinux${version}_x86_64"; done
+  $install -r "$kit/needed" "$runtime"
+  $install --no-deps "$kit"/svc-*.whl
   tar -cz -C "$kit" site -C "$root" bench | split -b 56M - "$parts/part-"
   ls -l "$parts"
 }

@@ -22,17 +22,33 @@ def _data_dir() -> Path:
     return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share") / "svc"
 
 
+_WORKERS_A_PROCESS = 4
+"""Of svc-turbo: more would wait for each other, as an interpreter runs one thread at a time between their networks."""
+
+_STREAMS_A_WORKER = 16
+
+
 def _count_engine_processes(others: dict[str, Any]) -> int:
-    return 1 if others.get("device") == "cuda" else int(others.get("processes", 1))
+    if others.get("device") == "cuda":
+        return 1
+    processes = int(others.get("processes", 1))
+    return max(processes, count_cpus() // _WORKERS_A_PROCESS) if others.get("engine") == "turbo" else processes
 
 
 def _count_workers(others: dict[str, Any]) -> int:
-    in_batches = others.get("engine") == "turbo" and others.get("device") == "cuda"
-    return MOST_AT_ONCE if in_batches else max(1, count_cpus() // 2 // int(others.get("engine_processes", 1)))
+    turbo = others.get("engine") == "turbo"
+    if turbo and others.get("device") == "cuda":
+        return MOST_AT_ONCE
+    return max(1, count_cpus() // (1 if turbo else 2) // int(others.get("engine_processes", 1)))
 
 
 def _count_threads(others: dict[str, Any]) -> int:
     return max(1, count_cpus() // int(others.get("workers", 1) * others.get("engine_processes", 1)))
+
+
+def _count_streams(others: dict[str, Any]) -> int:
+    workers = int(others.get("workers", 1)) * int(others.get("engine_processes", 1))
+    return max(32, _STREAMS_A_WORKER * workers)
 
 
 class Settings(BaseSettings):
@@ -73,18 +89,17 @@ class Settings(BaseSettings):
     `onnxruntime`)."""
 
     processes: int = Field(1, ge=1)
-    """How many processes of `svc serve` take requests, read texts and encode audio, all on the same port. With more
-    than one, the engine has processes of its own: SVC_ENGINE_PROCESSES. Limits hold for each, unless SVC_REDIS_URL is
-    set."""
+    """How many processes of `svc serve` take requests, read texts and encode audio, all on the same port. Limits hold
+    for each, unless SVC_REDIS_URL is set."""
 
     engine_processes: int = Field(default_factory=_count_engine_processes, ge=1)
-    """With SVC_PROCESSES: how many processes have the engine, each with its own weights; by default as many, and one on
-    a GPU, which it can fill."""
+    """How many processes have the engine, each with its own weights; by default one for every four cores, at least as
+    many as SVC_PROCESSES, and one on a GPU, which it can fill. If both are 1, one process does all."""
 
     workers: int = Field(default_factory=_count_workers, ge=1)
     """How many pieces of speech the engine makes at the same time, in each of its processes; by default one for every
-    two cores that all of them may use, as its CPU affinity and the limit of its container say, and 64 where a GPU
-    computes them as one batch. They share the weights."""
+    core that all of them may use (for every two with SVC_ENGINE=kokoro), as its CPU affinity and the limit of its
+    container say, and 64 where a GPU computes them as one batch. They share the weights."""
 
     threads: int = Field(default_factory=_count_threads, ge=1)
     """The number of threads that the engine uses for one piece of speech; by default the cores are shared out between
@@ -173,17 +188,17 @@ class Settings(BaseSettings):
     """Comma-separated origins whose pages may call the service; `*` allows all. By default all are allowed if keys are
     required, and only pages on this machine if the service is open."""
 
-    max_streams: int = Field(32, ge=1)
-    """The maximum number of texts synthesized at once, by all keys together. Fewer are admitted when the engine could
-    not synthesize that many in real time: see SVC_MAX_LOAD."""
+    max_streams: int = Field(default_factory=_count_streams, ge=1)
+    """The maximum number of texts synthesized at once, by all keys together; by default 16 for each worker. Fewer are
+    admitted when the engine could not synthesize that many in real time: see SVC_MAX_LOAD."""
 
     max_load: float = Field(0.5, gt=0, le=1)
     """The share of the engine's time that admitted requests may need. What they need follows from the measured
     real-time factor; a request beyond it waits, and then gets 429 `system_busy`."""
 
-    max_waiting: int = Field(64, ge=0)
-    """The maximum number of requests that wait for their turn, by all keys together; further ones get 429
-    `system_busy` at once."""
+    max_waiting: int = Field(default_factory=lambda data: 2 * data.get("max_streams", 32), ge=0)
+    """The maximum number of requests that wait for their turn, by all keys together; by default twice as many as
+    SVC_MAX_STREAMS. Further ones get 429 `system_busy` at once."""
 
     queue_seconds: float = Field(2, ge=0)
     """How long a request waits for its turn, in seconds, before it gets 429."""

@@ -40,8 +40,57 @@ def check(monkeypatch: pytest.MonkeyPatch) -> Callable[[dict[str, Any]], None]:
 @pytest.mark.parametrize("file", KUBERNETES, ids=lambda file: file.name)
 def test_objects_fit_the_schemas_of_kubernetes(file: Path, check: Callable[[dict[str, Any]], None]) -> None:
     for document in _load(file):
-        if document["kind"] != "RayService":  # its schema is KubeRay's: see below
+        if document["kind"] != "RayService":  # see below
             check(document)
+
+
+def _describe(required: dict[str, Any], **optional: Any) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": required | optional,
+        "required": list(required),
+        "additionalProperties": False,
+    }
+
+
+_ANY_OBJECT = {"type": "object"}
+_COUNT = {"type": "integer", "minimum": 0}
+_STRINGS = {"type": "object", "additionalProperties": {"type": "string"}}
+_GROUP = {"rayStartParams": _STRINGS, "template": _ANY_OBJECT}
+_RAY_SERVICE = _describe(
+    {
+        "apiVersion": {"const": "ray.io/v1"},
+        "kind": {"const": "RayService"},
+        "metadata": _ANY_OBJECT,
+        "spec": _describe(
+            {
+                "serveConfigV2": {"type": "string"},
+                "rayClusterConfig": _describe(
+                    {"headGroupSpec": _describe(_GROUP)},
+                    rayVersion={"type": "string"},
+                    enableInTreeAutoscaling={"type": "boolean"},
+                    autoscalerOptions=_describe({}, idleTimeoutSeconds=_COUNT),
+                    workerGroupSpecs={
+                        "type": "array",
+                        "items": _describe(
+                            {**_GROUP, "groupName": {"type": "string"}, "minReplicas": _COUNT, "maxReplicas": _COUNT},
+                            replicas=_COUNT,
+                        ),
+                    },
+                ),
+            },
+            excludeHeadPodFromServeSvc={"type": "boolean"},
+        ),
+    }
+)
+"""Of KubeRay's custom resource, the fields that the file uses: no package carries the whole definition."""
+
+
+def test_the_ray_service_fits_its_schema(ray_service: dict[str, Any]) -> None:
+    validator = jsonschema_rs.validator_for(_RAY_SERVICE)
+    assert list(validator.iter_errors(ray_service)) == []
+    misspelt = {**ray_service, "spec": {**ray_service["spec"], "serveConfig": ""}}
+    assert not validator.is_valid(misspelt)
 
 
 @pytest.fixture(scope="module")

@@ -89,4 +89,22 @@ def test_a_gpu_has_as_many_workers_as_a_batch_has_places(monkeypatch: pytest.Mon
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(16)))
     assert Settings(engine="turbo", device="cuda").workers == MOST_AT_ONCE
     assert Settings(engine="turbo", device="cuda", workers=3).workers == 3
-    assert [Settings(engine="kokoro", device="cuda").workers, Settings(engine="turbo").workers] == [8, 8]
+    assert Settings(engine="kokoro", device="cuda").workers == 8
+
+
+@pytest.mark.parametrize(
+    ("cores", "engine_processes", "workers", "streams"), [(1, 1, 1, 32), (2, 1, 2, 32), (6, 1, 6, 96), (16, 4, 4, 256)]
+)
+def test_a_core_is_a_worker(
+    cores: int, engine_processes: int, workers: int, streams: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(cores)))
+    settings = Settings(engine="turbo")
+    assert [settings.engine_processes, settings.workers, settings.threads] == [engine_processes, workers, 1]
+    assert [settings.max_streams, settings.max_waiting] == [streams, 2 * streams]
+
+
+def test_a_core_of_two_is_a_worker_of_kokoro(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(16)))
+    settings = Settings(engine="kokoro")
+    assert [settings.engine_processes, settings.workers, settings.threads] == [1, 8, 2]

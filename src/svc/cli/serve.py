@@ -35,7 +35,7 @@ def serve(
         log.warning("this system lacks %s", ", ".join(missing))
     if cluster:
         _serve_on_cluster(settings)
-    elif settings.processes > 1:
+    elif settings.processes > 1 or settings.engine_processes > 1:
         from svc.processes import run
 
         run(settings)
