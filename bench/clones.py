@@ -8,6 +8,8 @@ from bench.recorder import Recorder
 from svc.audio import decode, equalizer
 from svc.audio.equalizer import Equalizer
 from svc.audio.loudness import measure_loudness
+from svc.cloning.gradients import VoiceRefiner
+from svc.cloning.refinement import JUDGING_TEXT, is_clearly_better
 from svc.cloning.speaker_encoder import OnnxSpeakerEncoder, SpeakerEmbedding
 from svc.engine.protocol import Samples
 from svc.synthesis.request import SynthesisRequest
@@ -29,6 +31,28 @@ def finish_clone(
     return _measure(
         recorder, replace(flat, equalizer_gains=gains), Equalizer(gains, recorder.sample_rate)(spoken), language
     )
+
+
+def refine_clone(
+    recorder: Recorder,
+    encoder: OnnxSpeakerEncoder,
+    refiner: VoiceRefiner,
+    reference: Samples,
+    clone: VoiceParameters,
+    language: Language,
+) -> VoiceParameters:
+    """What the server's refinement makes of a clone: the same voice, if nothing better is found."""
+    speaker = encoder.encode(reference, decode.RATE)
+    *_, best = refiner.refine(clone, reference, decode.RATE)
+    refined = finish_clone(recorder, encoder, replace(speaker, parameters=best), language)
+
+    def measure_similarities(parameters: VoiceParameters) -> list[float]:
+        texts = ((PREVIEW_TEXTS[language], language), (JUDGING_TEXT, Language.ENGLISH_US))
+        spoken = [_synthesize(recorder, parameters, text, spoken_in) for text, spoken_in in texts]
+        embeddings = [encoder.encode(each, recorder.sample_rate).embedding for each in spoken]
+        return [encoder.similarity(each, speaker.embedding) for each in embeddings]
+
+    return refined if is_clearly_better(measure_similarities(refined), measure_similarities(clone)) else clone
 
 
 def measure_in(recorder: Recorder, parameters: VoiceParameters, language: Language) -> VoiceParameters:

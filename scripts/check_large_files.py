@@ -26,6 +26,11 @@ class Allowed(NamedTuple):
 
 ALLOWED = (
     Allowed(
+        "src/svc/data/refinement.onnx",
+        "a0dbde7f608e8572f93c70aae403935825df1896f1a6238b6b05b54cf99e298f",
+        "gradients of a voice's similarity, for refinement",
+    ),
+    Allowed(
         "src/svc/data/turbo-batch-speech.onnx",
         "4f83d6b79aa29280e304ab2b997a5f1d9355cefb87020088f3220e5c85cca48b",
         "all networks of svc-turbo in one, for a GPU",

@@ -48,6 +48,7 @@ from svc.auth.keys import KeyLimits, StaticKeys
 from svc.auth.tokens import Tokens
 from svc.auth.verifier import Verifier, warn_if_exposed
 from svc.cloning.cloner import VoiceCloner
+from svc.cloning.gradients import GradientRefiner, VoiceRefiner
 from svc.cloning.loudness_worker import LoudnessWorker
 from svc.cloning.mixer import VoiceMixer
 from svc.cloning.refinement import RefinementQueue, RefinementWorker
@@ -207,15 +208,18 @@ def create_app(
     pipeline: Pipeline | None = None,
     clock: Callable[[], float] = time.time,
     encoder: LoadSpeakerEncoder | None = None,
+    refiner: Callable[[], VoiceRefiner] | None = None,
     after_load: Callable[[], None] = lambda: None,
     wyoming_socket: socket.socket | None = None,
     count_workers: Callable[[], Awaitable[int]] | None = None,
 ) -> FastAPI:
-    """The web application; tests pass in another `pipeline`, `clock` or `encoder`.
+    """The web application; tests pass in another `pipeline`, `clock`, `encoder` or `refiner`.
 
     `after_load` is called in a thread once the engine is loaded. Wyoming is spoken on `wyoming_socket`, if given.
     `count_workers` tells how many workers an engine has that is elsewhere; it is asked again and again.
     """
+    if encoder is None and settings.engine == "turbo":  # the gradients are those of its networks
+        refiner = refiner or GradientRefiner.load
     metrics = Metrics()
     telemetry = create_telemetry(metrics.registry)
     supervisor = Supervisor()
@@ -260,7 +264,7 @@ def create_app(
     trial = TrialSynthesis(encoder or load_speaker_encoder, pipeline, scheduler, voices)
     refinement_queue = create_refinement_queue(settings)
     cloner = create_cloner(settings, trial, voices, custom_voices, refinement_queue, metrics)
-    refinement_worker = RefinementWorker(refinement_queue, trial, custom_voices)
+    refinement_worker = RefinementWorker(refinement_queue, trial, custom_voices, refiner)
     loudness_worker = LoudnessWorker(trial, voices, custom_voices, settings.data_dir / "voices/.loudness")
     pipeline.note_language = loudness_worker.note_language
     event_loop_monitor = EventLoopMonitor(metrics.event_loop_stall_seconds.observe)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from zlib import crc32
 
 import numpy as np
@@ -78,6 +79,27 @@ class StyleEncoder:
 
     def similarity(self, one: Embedding, other: Embedding) -> float:
         return 1 - float(np.linalg.norm(one - other))
+
+
+class StyleRefiner:
+    """Goes half of the way to `PERSON`, or away from them, in every run."""
+
+    RUNS = 4
+
+    def __init__(self, share: float = 0.5) -> None:
+        self._share = share
+        self.runs = 0
+        self.before: Callable[[], object] = lambda: None
+        """Called before each run."""
+
+    def refine(self, parameters: VoiceParameters, samples: Samples, rate: int) -> Iterator[VoiceParameters]:
+        for _ in range(self.RUNS):
+            self.before()
+            self.runs += 1
+            timbre = parameters.timbre + self._share * (PERSON_OFFSET[:STYLE] - parameters.timbre)
+            melody = parameters.melody + self._share * (PERSON_OFFSET[STYLE:] - parameters.melody)
+            parameters = replace(parameters, timbre=timbre, melody=melody)
+            yield parameters
 
 
 def load_style_encoder() -> tuple[SpeakerEncoder, BuiltInEmbeddings]:

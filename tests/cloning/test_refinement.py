@@ -1,6 +1,7 @@
 """The refinement worker: which version a voice has afterwards, whatever else happens in the meantime."""
 
 import asyncio
+import math
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine
@@ -31,8 +32,9 @@ from svc.voices.built_in import load_built_in_voices
 from svc.voices.catalogue import VoiceCatalogue
 from svc.voices.custom_voice import CustomVoice, StoredReference, nearest_voice_warning
 from svc.voices.custom_voices import CustomVoices
+from svc.voices.parameters import VoiceParameters
 from svc.voices.store import VoiceStore
-from tests.cloning.fakes import PERSON_OFFSET, StyleEchoEngine, StyleEncoder, load_style_encoder
+from tests.cloning.fakes import PERSON_OFFSET, StyleEchoEngine, StyleEncoder, StyleRefiner, load_style_encoder
 from tests.voices.examples import make_voice
 
 RECORDING = encode_flac(np.zeros(3 * decode.RATE, dtype=np.float32), decode.RATE)
@@ -106,15 +108,15 @@ def _without_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 def build(tmp_path: Path, phonemizer: Phonemizer) -> Build:
     """Called again, it is the server after a restart, or another one that shares the folder."""
 
-    def build(name: str = "here") -> Server:
+    def build(name: str = "here", encoder: StyleEncoder | None = None, refiner: StyleRefiner | None = None) -> Server:
         engine, voices = StyleEchoEngine(), VoiceCatalogue(load_built_in_voices())
         pipeline = Pipeline(engine, phonemizer)
         scheduler = Scheduler(pipeline.load)
         custom_voices = CustomVoices(VoiceStore(tmp_path / name, track_uploads=True), voices)
         queue = RefinementQueue(tmp_path / name / "refining")
-        encoder, (_, built_in) = StyleEncoder(), load_style_encoder()
+        encoder, (_, built_in) = encoder or StyleEncoder(), load_style_encoder()
         trial = TrialSynthesis(lambda: (encoder, built_in), pipeline, scheduler, voices)
-        worker = RefinementWorker(queue, trial, custom_voices)
+        worker = RefinementWorker(queue, trial, custom_voices, (lambda: refiner) if refiner else None)
         return Server(engine, encoder, scheduler, pipeline, custom_voices, queue, worker)
 
     return build
@@ -173,6 +175,85 @@ def test_a_voice_gets_the_parameters_of_the_installed_encoder(server: Server) ->
     assert after.report.nearest == "Heart", "determined again, with the same encoder as the similarity"
     assert (after.name, after.labels, after.reference) == (voice.name, voice.labels, voice.reference)
     assert server.custom_voices.store.read_reference(after) == RECORDING
+
+
+def test_what_the_encoder_finds_is_improved_by_the_refiner(build: Build) -> None:
+    refiner = StyleRefiner()
+    server = build(encoder=StyleEncoder(outdated=math.inf), refiner=refiner)
+    voice = server.add()
+    run(server, server.wait_until_done())
+    after = server.read(voice)
+    assert refiner.runs == StyleRefiner.RUNS
+    left = np.linalg.norm(after.parameters.timbre - PERSON_OFFSET[: len(after.parameters.timbre)])
+    assert left < 0.1 * np.linalg.norm(PERSON_OFFSET), "the encoder alone goes half of the way"
+    assert after.report.refined
+
+
+def test_a_refiner_that_makes_it_worse_changes_nothing(build: Build) -> None:
+    server = build(encoder=StyleEncoder(outdated=math.inf), refiner=StyleRefiner(share=-1.0))
+    voice = server.add()
+    server.custom_voices.change(voice.voice_id, lambda known: known.revise(parameters=_near_person(known)))
+    voice = server.read(voice)
+    server.queue.add(voice)
+    run(server, server.wait_until_done())
+    assert server.read(voice).to_bytes() == voice.to_bytes()
+
+
+def _near_person(voice: CustomVoice) -> VoiceParameters:
+    timbre, melody = np.split(0.9 * PERSON_OFFSET, 2)
+    return replace(voice.parameters, timbre=timbre, melody=melody)
+
+
+def test_every_run_of_the_refiner_is_progress(build: Build) -> None:
+    refiner = StyleRefiner()
+    server = build(refiner=refiner)
+    voice = server.add()
+    seen: list[float] = []
+    refiner.before = lambda: seen.append(server.queue.progress(voice) or 0.0)
+    run(server, server.wait_until_done())
+    assert len(seen) == StyleRefiner.RUNS
+    assert seen == sorted(set(seen)), "it grows in every run"
+    assert 0 < seen[0] < seen[-1] < 1
+
+
+def test_while_somebody_listens_the_refiner_waits(build: Build) -> None:
+    refiner = StyleRefiner()
+    server = build(refiner=refiner)
+    server.add()
+    pause = refiner.before = Pause()
+
+    async def scene() -> None:
+        async with pause.paused():
+            request = SynthesisRequest("One. Two. Three.", VOICES.find("af_heart"))
+            live = server.scheduler.run(server.pipeline.stream(request, formats.find("pcm_24000")), Playback())
+            await anext(live)
+        await wait_until(lambda: refiner.runs == 1)
+        for _ in range(20):
+            await asyncio.sleep(0.005)
+            assert refiner.runs == 1
+        async for _ in live:
+            pass
+        await server.wait_until_done()
+
+    run(server, scene())
+    assert refiner.runs == StyleRefiner.RUNS
+
+
+def test_a_refinement_that_is_cancelled_stops_in_the_middle(build: Build) -> None:
+    refiner = StyleRefiner()
+    server = build(refiner=refiner)
+    voice = server.add()
+    pause = refiner.before = Pause()
+
+    async def scene() -> None:
+        async with pause.paused():
+            server.queue.remove(voice.voice_id)
+        await server.wait_until_done()
+        await wait_until(lambda: refiner.runs == 1)
+
+    run(server, scene())
+    assert refiner.runs == 1
+    assert server.read(voice).to_bytes() == voice.to_bytes()
 
 
 def test_a_voice_made_with_the_installed_encoder_stays_as_it_is(build: Build) -> None:

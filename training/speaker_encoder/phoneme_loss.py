@@ -41,10 +41,10 @@ class PhonemeRecognizer(nn.Module):
         return loss, (x.argmax(dim=1) == phonemes).float().mean(dim=1)
 
     @torch.no_grad()
-    def evaluate_built_in(self, synthesis: Synthesis, texts: Texts) -> tuple[Tensor, Tensor]:
-        """Mean loss and accuracy of the built-in voices of each language. [9], [9]"""
+    def evaluate_built_in(self, synthesis: Synthesis, texts: Texts, letters: str = LETTERS) -> tuple[Tensor, Tensor]:
+        """Mean loss and accuracy of the built-in voices of each of these languages. [9], [9]"""
         results = []
-        for letter in LETTERS:
+        for letter in letters:
             voice, lines = synthesis.pca.built_in_voices(letter), texts.held_out(letter, BUILT_IN_TEXTS)
             voices = torch.arange(len(voice.timbre)).repeat(len(lines))
             speech = synthesis(lines[torch.arange(len(lines)).repeat_interleave(len(voice.timbre))], voice[voices])

@@ -18,6 +18,7 @@ from speaker_encoder.features import log_mel, normalize_level
 from speaker_encoder.frozen_losses import FrozenNetworks, mixed_precision
 from speaker_encoder.mapper import PredictedVoice
 from speaker_encoder.phoneme_loss import PhonemeRecognizer
+from speaker_encoder.refinement_judge import RefinementJudge, measure_phoneme_loss, resample_phonemes
 from speaker_encoder.speaker_bank import SpeakerTraits
 from speaker_encoder.synthesis import Lines, Synthesis
 
@@ -38,7 +39,7 @@ class Refinement:
     name: str
     losses: dict[str, float]
     """Weights: ear_eres2net, ear_campplus, ear_dvector (the encoder's), eres2net, campplus, dvector (the networks'),
-    naturalness, phonemes."""
+    naturalness, phonemes; judge_campplus, judge_dvector, judge_naturalness, judge_phonemes (the judge's)."""
     moving: tuple[str, ...] = ("residual", "layer_offsets", "vocoder_embedding", "mask_offset")
     steps: int = 80
     rate: float = 0.02
@@ -57,19 +58,35 @@ class Refiner:
     """English texts, which are spoken in turn."""
     plain: float
     """Phoneme loss of the built-in voices."""
+    judge: RefinementJudge | None = None
+    hear: Callable[[Tensor, Tensor, Lines], None] = lambda speech, mel, lines: None
+    """Gets what was spoken in each step, after the equalizer, and its log-mel frames."""
 
     def unlikeness(
         self, wave: Tensor, lines: Lines, traits: SpeakerTraits, heard: Embeddings, weights: dict[str, float]
     ) -> Tensor:
         """[speakers]. What the networks hear has passed the product's equalizer."""
         speech = equalize(wave, traits.envelope)
+        mel = log_mel(normalize_level(speech))
+        self.hear(speech.detach(), mel.detach(), lines)
         loss = torch.zeros(len(wave), device=wave.device)
         if any(name.startswith("ear_") for name in weights):
             with mixed_precision(speech):
-                opinions = self.encoder(log_mel(normalize_level(speech)))
+                opinions = self.encoder(mel)
             for name in ("eres2net", "campplus", "dvector"):
                 if weight := weights.get(f"ear_{name}", 0.0):
                     loss = loss - weight * (getattr(opinions, name).float() * getattr(heard, name)).sum(dim=1)
+        if self.judge and any(name.startswith("judge_") for name in weights):
+            with mixed_precision(speech):
+                found = self.judge(mel)
+            for name in ("campplus", "dvector"):
+                similarity = (getattr(found, name).float() * getattr(heard, name)).sum(dim=1)
+                loss = loss - weights.get(f"judge_{name}", 0.0) * similarity
+            shortfall = F.relu(NATURAL_ENOUGH - found.naturalness.float())
+            spoken = resample_phonemes(lines.phonemes, found.phonemes.shape[1])
+            unclear = F.relu(measure_phoneme_loss(found.phonemes.float(), spoken) - self.judge.clear_enough)
+            loss = loss + weights.get("judge_naturalness", 0.0) * shortfall
+            loss = loss + weights.get("judge_phonemes", 0.0) * unclear
         truth = dict(zip(("eres2net", "campplus"), traits.embedding.split(EMBEDDING, dim=1), strict=True))
         truth["dvector"] = traits.dvector
         for name, target in truth.items():

@@ -47,7 +47,8 @@ WEIGHT_SCALE = 0.1
 too large for them."""
 
 
-def restore(path: Path) -> VoiceEncoder:
+def restore(path: Path, *, rescale: bool = True) -> VoiceEncoder:
+    """Without `rescale`, weights into which a norm was folded stay as they are stored, bit by bit."""
     graph = onnx.load(path).graph
     stored = {tensor.name: numpy_helper.to_array(tensor).astype(np.float32) for tensor in graph.initializer}
     tensors = {name.removesuffix(".half"): torch.tensor(array) for name, array in stored.items()}
@@ -57,13 +58,22 @@ def restore(path: Path) -> VoiceEncoder:
         if node.op_type == "Conv" and node.input[1].startswith("onnx::"):
             owner = _module_name(_scope(node.name))
             weight, bias = (tensors[name] for name in node.input[1:])
-            scale = weight.square().mean().sqrt() / WEIGHT_SCALE
+            scale = weight.square().mean().sqrt() / WEIGHT_SCALE if rescale else torch.ones(())
             weights[f"{owner}.weight"] = weight / scale
             weights |= _make_affine_norm(network, _find_folded_norm(owner), scale, bias)
     missing, _ = network.load_state_dict(weights, strict=False)
     # Encoders before the masks have none.
     assert all(name.endswith("num_batches_tracked") or ".mask_" in name for name in missing), missing
     return network.eval()
+
+
+def fold_norms(network: nn.Module) -> None:
+    """Norms that only add, as they are without `rescale`, become biases of the convolutions before them."""
+    for name, convolution in list(network.named_modules()):
+        if isinstance(convolution, nn.Conv1d | nn.Conv2d) and (norm := find_norm_after(name)):
+            convolution.bias = nn.Parameter(network.get_submodule(norm).bias.detach().clone())
+            owner, _, last = norm.rpartition(".")
+            setattr(network.get_submodule(owner), last, nn.Identity())
 
 
 def _module_name(name: str) -> str:
@@ -82,10 +92,17 @@ def _scope(node: str) -> str:
 
 
 def _find_folded_norm(convolution: str) -> str:
-    for name, norm in FOLDED_NORMS.items():
-        if convolution.endswith(f".{name}"):
-            return convolution.removesuffix(name) + norm
+    if norm := find_norm_after(convolution):
+        return norm
     raise ValueError(f"{convolution} has an unknown norm folded into it")
+
+
+def find_norm_after(convolution: str) -> str | None:
+    """The norm that follows a convolution of the encoder; None if something else does."""
+    for name, norm in FOLDED_NORMS.items():
+        if f".{convolution}".endswith(f".{name}"):
+            return convolution.removesuffix(name) + norm
+    return None
 
 
 def _make_affine_norm(network: nn.Module, norm: str, scale: Tensor, bias: Tensor) -> dict[str, Tensor]:

@@ -25,6 +25,7 @@ class Texts:
             numbers = {name: i for i, name in enumerate(stored["languages"].tolist())}
             language, lengths, ids = stored["language"], stored["lengths"].astype(np.int64), stored["ids"]
         ends = np.cumsum(lengths)
+        self.letters = letters
         self._training: dict[str, Lines] = {}
         self._held_out: dict[str, Lines] = {}
         for letter in letters:

@@ -114,7 +114,9 @@ class Validation:
             for name in NETWORKS
         }
         self.lines = texts.held_out("a", self.TEXTS)
-        self.foreign_lines = [texts.held_out(letter, self.FOREIGN_TEXTS) for letter in FOREIGN]
+        self.foreign_lines = [
+            texts.held_out(letter, self.FOREIGN_TEXTS) for letter in FOREIGN if letter in texts.letters
+        ]
         self.rows: list[dict[str, float | str]] = []
         self.traits = self._measure([each[-1] for each in self.clips])
 

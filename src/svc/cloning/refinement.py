@@ -1,15 +1,16 @@
-"""Refinement: in the background, a voice is made again from its kept recording, and replaced if that is better.
+"""Refinement: in the background, a voice is made more similar to its kept recording, and replaced if that succeeds.
 
-A voice that was cloned with an older release gets the parameters of the speaker encoder that is installed now. Both
-versions speak two sentences; the new one replaces the old one only if it is clearly more similar to the recording.
+The recording is encoded again, so a voice of an older release gets the parameters of the speaker encoder that is
+installed now. From there the parameters are improved by gradients. The old and the new version speak two sentences that
+were not part of that; the new one replaces the old one only if it is clearly more similar to the recording.
 """
 
 import asyncio
 import json
 import logging
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, contextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
@@ -17,9 +18,12 @@ from typing import Self
 
 from svc import atomic_files
 from svc.audio import decode
+from svc.cloning.gradients import RUNS, VoiceRefiner
 from svc.cloning.speaker_encoder import SpeakerEmbedding
 from svc.cloning.trial import TrialSynthesis
+from svc.engine.protocol import Samples
 from svc.errors import NoReference, StorageUnavailable, SvcError, VoiceNotFound
+from svc.memory import trim_malloc
 from svc.tasks import Supervisor
 from svc.text.language import Language
 from svc.voices.built_in import PREVIEW_TEXTS
@@ -29,16 +33,17 @@ from svc.voices.parameters import VoiceParameters
 
 log = logging.getLogger(__name__)
 
-STEPS = 6
-"""Encoding the recording, matching the equalizer gains, and two sentences with each of the two versions."""
+STEPS = 1 + 1 + RUNS + 1 + 4
+"""Encoding the recording, matching the equalizer gains, the descent, matching them again, and two sentences with each
+of the two versions."""
 
 _POLL_SECONDS, _LONGEST_PAUSE = 2.0, 60.0
-_REST = 1.0  # seconds of rest for each second of work
-_LONGEST_REST = 3.0  # most of a long step is waiting for the engine, not work
+_REST = 0.25  # seconds of rest for each second of work
+_LONGEST_REST = 1.0  # most of a long step is waiting for the engine, not work
 _LEAST_GAIN = 0.02  # in similarity: smaller differences depend on the sentence
 
 # English in every language of a voice: the embedding depends on the speaker, not on what is said.
-_JUDGING_TEXT = "Nobody in the village could remember such a warm October."
+JUDGING_TEXT = "Nobody in the village could remember such a warm October."
 
 
 def is_clearly_better(new: Sequence[float], old: Sequence[float]) -> bool:
@@ -194,12 +199,21 @@ class _Obsolete(Exception):
 
 
 class RefinementWorker:
-    """Refines one voice after the other, a sentence at a time, and rests as long as it works."""
+    """Refines one voice after the other, a sentence at a time, while nobody needs the engine."""
 
-    def __init__(self, refinement_queue: RefinementQueue, trial: TrialSynthesis, custom_voices: CustomVoices) -> None:
+    def __init__(
+        self,
+        refinement_queue: RefinementQueue,
+        trial: TrialSynthesis,
+        custom_voices: CustomVoices,
+        load_refiner: Callable[[], VoiceRefiner] | None,
+    ) -> None:
+        """Without a refiner, a voice only gets the parameters of the installed encoder."""
         self._queue = refinement_queue
         self._trial = trial
         self._custom_voices = custom_voices
+        self._load_refiner = load_refiner
+        self._refiner: VoiceRefiner | None = None
 
     def running(self, supervisor: Supervisor) -> AbstractAsyncContextManager[None]:
         return supervisor.running("refinement", self._poll, expected=(OSError, StorageUnavailable))
@@ -217,7 +231,13 @@ class RefinementWorker:
         if not waiting:
             return True
         with atomic_files.try_lock(self._queue.worker_lock) as claimed:
-            return not claimed or all([await self._try_to_refine(voice_id) for voice_id in waiting])
+            if not claimed:
+                return True
+            try:
+                return all([await self._try_to_refine(voice_id) for voice_id in waiting])
+            finally:  # it takes some hundred megabytes, and voices are seldom cloned
+                self._refiner = None
+                await asyncio.to_thread(trim_malloc)
 
     async def _try_to_refine(self, voice_id: str) -> bool:
         """Refines a voice and removes it from the queue; false if it has to be tried again."""
@@ -240,18 +260,27 @@ class RefinementWorker:
         """Begins at the first step, also after a restart."""
         refinement = replace(refinement, steps_done=0)
         voice = await asyncio.to_thread(self._read_voice, refinement)
-        speaker = await self._trial.run_in_thread(self._encode_reference, voice)
+        samples = await self._trial.run_in_thread(self._read_reference, voice)
+        speaker = await self._trial.run_in_thread(self._trial.encoder.encode, samples, decode.RATE)
         refinement = await self._advance(refinement)
         encoded = replace(speaker.parameters, pace=voice.parameters.pace)  # the encoder does not measure it
         parameters, _ = await self._trial.match_envelope(
             encoded, speaker.spectral_envelope, voice.language, when_idle=True
         )
         refinement = await self._advance(refinement)
+        async for best in self._descend(parameters, samples):
+            parameters = best
+            refinement = await self._advance(refinement)
+        parameters, _ = await self._trial.match_envelope(
+            parameters, speaker.spectral_envelope, voice.language, when_idle=True
+        )
+        # The descent may have ended early.
+        refinement = await self._advance(replace(refinement, steps_done=STEPS - 5))
         similarities: list[float] = []
         for version in (voice.parameters, parameters):
             for text, language in (
                 (PREVIEW_TEXTS[voice.language], voice.language),
-                (_JUDGING_TEXT, Language.ENGLISH_US),
+                (JUDGING_TEXT, Language.ENGLISH_US),
             ):
                 similarities.append(await self._measure_similarity(version, speaker, text, language))
                 refinement = await self._advance(refinement)
@@ -266,6 +295,21 @@ class RefinementWorker:
             "replaced" if replaces else "left as it is",
         )
 
+    async def _descend(self, parameters: VoiceParameters, samples: Samples) -> AsyncIterator[VoiceParameters]:
+        """The best parameters so far, after each run of the refiner; none without one."""
+        if self._load_refiner is None:
+            return
+        if self._refiner is None:
+            self._refiner = await self._trial.run_in_thread(self._load_refiner)
+        descent = self._refiner.refine(parameters, samples, decode.RATE)
+        while True:
+            await self._trial.wait_until_idle()
+            async with _rest_afterwards():
+                best = await self._trial.run_in_thread(next, descent, None)
+            if best is None:
+                return
+            yield best
+
     async def _advance(self, refinement: Refinement) -> Refinement:
         """Stores that one more step is done; raises `_Obsolete` if the others are not needed any more."""
         await asyncio.to_thread(self._read_voice, refinement)
@@ -277,12 +321,10 @@ class RefinementWorker:
     async def _measure_similarity(
         self, parameters: VoiceParameters, speaker: SpeakerEmbedding, text: str, language: Language
     ) -> float:
-        """Of a voice with these parameters, speaking the text, to the speaker; then rests."""
-        began = time.monotonic()
-        samples = await self._trial.synthesize(parameters, text, language, when_idle=True)
-        similarity = await self._trial.run_in_thread(self._trial.measure_similarity, samples, speaker.embedding)
-        await asyncio.sleep(min(_REST * (time.monotonic() - began), _LONGEST_REST))
-        return similarity
+        """Of a voice with these parameters, speaking the text, to the speaker."""
+        async with _rest_afterwards():
+            samples = await self._trial.synthesize(parameters, text, language, when_idle=True)
+            return await self._trial.run_in_thread(self._trial.measure_similarity, samples, speaker.embedding)
 
     def _update_report(self, report: Report, speaker: SpeakerEmbedding, similarity: float) -> Report:
         """The nearest built-in voice is determined again: similarities of two encoders cannot be compared."""
@@ -300,11 +342,19 @@ class RefinementWorker:
         _require_unchanged(voice, refinement)
         return voice
 
-    def _encode_reference(self, voice: CustomVoice) -> SpeakerEmbedding:
+    def _read_reference(self, voice: CustomVoice) -> Samples:
         reference = self._custom_voices.store.read_reference(voice)
         if reference is None:
             raise _Obsolete("its recording was not kept")
-        return self._trial.encoder.encode(decode.decode_clip(reference).samples, decode.RATE)
+        return decode.decode_clip(reference).samples
+
+
+@asynccontextmanager
+async def _rest_afterwards() -> AsyncIterator[None]:
+    """The work within is followed by a rest."""
+    began = time.monotonic()
+    yield
+    await asyncio.sleep(min(_REST * (time.monotonic() - began), _LONGEST_REST))
 
 
 def _require_unchanged(voice: CustomVoice, refinement: Refinement) -> None:

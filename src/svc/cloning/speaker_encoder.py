@@ -6,6 +6,7 @@ whole clip; its embedding depends on the speaker, and hardly on what is said or 
 
 import math
 from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 from io import BytesIO
 from typing import Protocol, Self
@@ -79,7 +80,6 @@ class SpeakerEncoder(Protocol):
 class OnnxSpeakerEncoder:
     def __init__(self, session: ort.InferenceSession) -> None:
         self._session = session
-        self._filters = _mel_filters()
 
     @classmethod
     def load(cls, threads: int = 2) -> Self:
@@ -90,7 +90,7 @@ class OnnxSpeakerEncoder:
     def encode(self, samples: Samples, rate: int) -> SpeakerEmbedding:
         """Encodes a mono clip: at least half a second, best 10 to 20 s."""
         clip = _prepare(samples, rate)
-        pitch, mel = measure_pitch(clip), self._log_mel(clip)
+        pitch, mel = measure_pitch(clip), _log_mel(clip)
         timbre, layer_offsets, foreign_layer_offsets, vocoder_embedding, mask_offset, embedding = self._session.run(
             ["timbre", "layers", "abroad", "grain", "mask", "embedding"], {"mel": mel[None], "pitch": pitch[None]}
         )
@@ -107,21 +107,11 @@ class OnnxSpeakerEncoder:
         return SpeakerEmbedding(parameters, embedding.reshape(-1), measure_envelope(mel))
 
     def spectral_envelope(self, samples: Samples, rate: int) -> SpectralEnvelope:
-        return measure_envelope(self._log_mel(_prepare(samples, rate)))
+        return measure_envelope(measure_log_mel(samples, rate))
 
     @staticmethod
     def similarity(one: Embedding, other: Embedding) -> float:
         return float(one @ other / (np.linalg.norm(one) * np.linalg.norm(other) + 1e-9))
-
-    def _log_mel(self, clip: Samples) -> Array:
-        """[frames, 80], as Kaldi computes them."""
-        frames = np.lib.stride_tricks.sliding_window_view(clip, _WINDOW)[::_HOP]
-        frames = frames - frames.mean(axis=1, keepdims=True)
-        frames = frames - 0.97 * np.concatenate([frames[:, :1], frames[:, :-1]], axis=1)
-        window = np.hanning(_WINDOW) ** 0.85
-        power = np.abs(np.fft.rfft(frames * window, _SPECTRUM)) ** 2
-        mel: Array = np.log(np.maximum(power @ self._filters, _POWER_FLOOR)).astype(np.float32)
-        return mel
 
 
 class BuiltInEmbeddings:
@@ -167,6 +157,23 @@ def _prepare(samples: Samples, rate: int) -> Samples:
     return leveled
 
 
+def measure_log_mel(samples: Samples, rate: int) -> Array:
+    """What the encoder reads of a clip. [frames, 80]"""
+    return _log_mel(_prepare(samples, rate))
+
+
+def _log_mel(clip: Samples) -> Array:
+    """[frames, 80], as Kaldi computes them."""
+    frames = np.lib.stride_tricks.sliding_window_view(clip, _WINDOW)[::_HOP]
+    frames = frames - frames.mean(axis=1, keepdims=True)
+    frames = frames - 0.97 * np.concatenate([frames[:, :1], frames[:, :-1]], axis=1)
+    window = np.hanning(_WINDOW) ** 0.85
+    power = np.abs(np.fft.rfft(frames * window, _SPECTRUM)) ** 2
+    mel: Array = np.log(np.maximum(power @ _mel_filters(), _POWER_FLOOR)).astype(np.float32)
+    return mel
+
+
+@cache
 def _mel_filters() -> Array:
     """Triangles from 20 Hz to 8 kHz, evenly spaced in mel. [257, 80]"""
     bottom, top = (1127.0 * np.log(1.0 + hertz / 700.0) for hertz in (20.0, RATE / 2))

@@ -57,6 +57,10 @@ class TrialSynthesis:
         """Raises unless the engine is loaded."""
         self._scheduler.require_ready()
 
+    async def wait_until_idle(self) -> None:
+        """Until no request needs the engine."""
+        await self._scheduler.wait_until_idle()
+
     async def run_in_thread(self, function: Callable[..., T], *arguments: object) -> T:
         """Calls a function in the low-priority thread, the only one that may use the encoder."""
         return await asyncio.get_running_loop().run_in_executor(self._executor, function, *arguments)

@@ -44,10 +44,11 @@ class Runtime:
             raise _cuda_unavailable("the installed one has none")
 
     def create_session(
-        self, model: bytes, *, keep_half_precision: bool = False, tf32: bool = False
+        self, model: bytes | Path, *, keep_half_precision: bool = False, tf32: bool = False
     ) -> ort.InferenceSession:
         """A session on the device; raises `EngineUnavailable` rather than fall back to another device.
 
+        A model whose weights lie in other files is given by its path, since they are looked for beside it.
         With `keep_half_precision`, weights stored so are converted at every run and not once: half of the memory, for a
         network that seldom runs. With `tf32`, a GPU multiplies numbers that are rounded to 11 bits.
         """

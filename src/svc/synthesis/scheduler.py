@@ -180,6 +180,10 @@ class Scheduler:
         finally:
             steps.close()
 
+    async def wait_until_idle(self) -> None:
+        """For work in the background that does not use the engine, but the same processors."""
+        await self._idle.wait()
+
     def _begin(self) -> None:
         self._active += 1
         self._idle.clear()

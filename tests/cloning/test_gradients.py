@@ -1,0 +1,110 @@
+"""Refinement by gradients, with the real graph; a run of it takes a second."""
+
+from collections.abc import Callable
+from itertools import islice
+
+import numpy as np
+import pytest
+
+from svc.audio import decode
+from svc.cloning import gradients
+from svc.cloning.gradients import GradientRefiner
+from svc.cloning.speaker_encoder import OnnxSpeakerEncoder
+from svc.engine import weights
+from svc.engine.protocol import Samples
+from svc.errors import EngineUnavailable
+from svc.voices.parameters import LARGEST, VoiceParameters
+
+pytestmark = pytest.mark.real
+
+
+@pytest.fixture(scope="module")
+def refiner() -> GradientRefiner:
+    return GradientRefiner.load()
+
+
+@pytest.fixture(scope="module")
+def reference(say: Callable[..., Samples]) -> Samples:
+    """Somebody's recording: a built-in voice."""
+    text = "The harbour was quiet that morning, and nobody had seen the boat leave."
+    spoken: Samples = np.concatenate([say(text, "bm_george"), say("Nobody asked him why.", "bm_george")])
+    return spoken
+
+
+@pytest.fixture(scope="module")
+def clone(reference: Samples) -> VoiceParameters:
+    return OnnxSpeakerEncoder.load().encode(reference, decode.RATE).parameters
+
+
+def record_losses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    losses: list[float] = []
+    speak = gradients._Sentence.speak
+
+    def speak_and_record(sentence: gradients._Sentence, values: gradients.Arrays) -> tuple[float, gradients.Arrays]:
+        loss, found = speak(sentence, values)
+        losses.append(loss)
+        return loss, found
+
+    monkeypatch.setattr(gradients._Sentence, "speak", speak_and_record)
+    return losses
+
+
+def test_a_few_steps_lower_the_loss_of_sentences_that_were_not_spoken(
+    refiner: GradientRefiner, clone: VoiceParameters, reference: Samples, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gradients, "_CHECK_EVERY", 16)
+    losses = record_losses(monkeypatch)
+    *_, best = islice(refiner.refine(clone, reference, decode.RATE), 20)
+    before, after = losses[:2], losses[18:20]
+    assert sum(after) < sum(before) - 0.02
+    assert np.abs(best.mask_offset - clone.mask_offset).max() > 0.01
+    assert np.array_equal(best.melody, clone.melody)
+    assert np.array_equal(best.layer_offsets[:5], clone.layer_offsets[:5]), "those decide pronunciation"
+    assert best.pitch_scale == clone.pitch_scale
+    VoiceParameters.from_json(best.to_json())
+
+
+class FakeGraph:
+    """Its loss changes by `change` in every run, and nothing has a gradient."""
+
+    def __init__(self, change: float) -> None:
+        self._change = change
+        self.runs = 0
+
+    def run(self, names: list[str], inputs: gradients.Arrays) -> list[object]:
+        self.runs += 1
+        found = [np.zeros_like(inputs[name.removesuffix(" gradient")]) for name in names[2:]]
+        return [self._change * self.runs, np.zeros((298, 80), np.float32), *found]
+
+
+@pytest.mark.parametrize(
+    ("change", "runs"), [(1.0, gradients._CHECK_EVERY + 2 * gradients._HELD_OUT), (-1.0, gradients.RUNS)]
+)
+def test_it_stops_at_the_first_check_without_gain(
+    refiner: GradientRefiner, clone: VoiceParameters, reference: Samples, change: float, runs: int
+) -> None:
+    graph = FakeGraph(change)
+    descent = GradientRefiner(graph, refiner._targets, refiner._sentences)
+    found = list(descent.refine(clone, reference, decode.RATE))
+    assert graph.runs == len(found) == runs
+    assert np.array_equal(found[-1].mask_offset, clone.mask_offset)
+
+
+def test_parameters_stay_within_bounds_and_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gradients, "_RATES", {"mask": 100.0})
+    descent = gradients._Descent({"mask": np.zeros((1, 3), np.float32)})
+    descent.step({"mask": np.array([[1.0, -1.0, np.nan]], np.float32)})
+    assert descent.values["mask"].tolist() == [[-LARGEST, LARGEST, 0.0]]
+
+
+@pytest.mark.parametrize("damaged", ["turbo-batch-speech", "voice-encoder", "refinement.onnx", "refinement.npz"])
+def test_a_damaged_file_is_noticed(damaged: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also one that only holds weights of the graph."""
+    verify = weights.verify_sha256
+
+    def find_damage(content: bytes, sha256: str, source: str, *more: str) -> bytes:
+        return verify(b"damaged" if damaged in source else content, sha256, source, *more)
+
+    monkeypatch.setattr(weights, "verify_sha256", find_damage)
+    with pytest.raises(EngineUnavailable, match=damaged):
+        GradientRefiner.load()
