@@ -144,7 +144,7 @@ def test_a_voice_that_is_improved_afterwards(
         make(page)
         for place in (page.locator("#result"), page.locator("#cloned-voices")):
             expect(place.get_by_role("progressbar", name="Improving Anna")).to_be_visible()
-            expect(place).to_contain_text("Improving, 17 %")
+            expect(place).to_contain_text(f"Improving, {100 / refinement.STEPS:.0f} %")
         later = open_cloning_view(open_page(address))
         for each in (page, later):
             each.locator("#cloned-voices").get_by_role("button", name="Speak with Anna").focus()
@@ -181,7 +181,7 @@ def test_the_progress_is_polled_with_a_token(
         make(page)
         refused: list[str] = []
         page.on("response", lambda response: refused.append(response.url) if response.status == 401 else None)
-        expect(page.locator("#cloned-voices")).to_contain_text("Improving, 17 %")
+        expect(page.locator("#cloned-voices")).to_contain_text(f"Improving, {100 / refinement.STEPS:.0f} %")
         go_on.set()
         expect(page.locator("#cloned-voices-status")).to_contain_text("Anna is improved: similarity")
         assert refused == []

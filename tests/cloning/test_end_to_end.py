@@ -148,7 +148,7 @@ def test_the_nearest_built_in_voice_is_found(
 def test_refinement_shows_its_steps_and_never_makes_a_voice_worse(
     client: TestClient, cloned: dict[str, dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With a third of the usual steps, which may be too few to replace the voice."""
+    """With a fifth of the usual steps, which may be too few to replace the voice."""
     monkeypatch.setattr(gradients, "STEPS", 8)
     voice = cloned["Bert"]
     path = f"/v1/voices/{voice['voice_id']}"
