@@ -74,14 +74,17 @@ _LATIN_WORD = re.compile("[A-Za-zÀ-ÖØ-öø-ɏḀ-ỿ]+['’]?")
 # Letters that one of these languages uses and the others do not.
 _TELLING_LETTERS = {"es": "ñ", "fr": "œûëîê", "it": "ìò", "pt": "ãõ"}
 _INVERTED_MARKS = frozenset("¿¡")
+_NUMBERED = re.compile(r"\b[Nn]o\. ?\d+")  # "no. 14" is not the Spanish or Italian word
 # A shorter text may be a name or a loan ("Déjà vu!", "Los Angeles"): it stays in the voice's language.
 _MIN_WORDS = 3
 # The score that shows the voice's language, or another, in words and as a share of all words.
 _MIN_SCORE = 1.3
 _MIN_SHARE = 0.25
-# How probable the voice's language may be when another is chosen.
-_MOST_DOUBT = 0.005
-_MOST_SLAVIC_DOUBT = 0.4  # nobody mixes these as often as English words are mixed in
+# How probable the voice's language may be when another is chosen, as a share of how probable that one is.
+_MOST_DOUBT = 0.1
+_MOST_SLAVIC_DOUBT = 0.67  # nobody mixes these as often as English words are mixed in
+# How probable the other must be among all.
+_LEAST_SHARE = 0.3
 
 
 def _detect_latin(text: str, base: Language) -> Language:
@@ -89,12 +92,9 @@ def _detect_latin(text: str, base: Language) -> Language:
         base = Language.ENGLISH_US
     if _INVERTED_MARKS.intersection(text):
         return Language.SPANISH
-    words: list[str] = []
-    for match in _LATIN_WORD.finditer(text):
-        word = match.group().replace("’", "'")
-        # A capitalised word inside a sentence is a name and does not count ("the San José sharks").
-        if not words or not word[0].isupper() or word in ("I", "I'"):
-            words.append(word.lower())
+    words = _leave_out_names(
+        [match.group().replace("’", "'") for match in _LATIN_WORD.finditer(_NUMBERED.sub("", text))]
+    )
     if len(words) < _MIN_WORDS:
         return base
     scores = {code: _score(code, words, text) for code in STOPWORDS}
@@ -103,19 +103,31 @@ def _detect_latin(text: str, base: Language) -> Language:
     threshold = max(_MIN_SCORE, _MIN_SHARE * len(words))
     if own >= threshold and own >= scores[best]:
         return base
-    found, doubt = _classify(text, Script.LATIN, base)
+    found, doubt = _classify(" ".join(words).replace("' ", "'"), Script.LATIN, base)
     if doubt <= _MOST_DOUBT and own < threshold:
         return found
     # In short texts frequent words may tell more than letters do.
     return Language.parse(best) or base if scores[best] >= threshold and scores[best] > 2 * own else base
 
 
+def _leave_out_names(words: list[str]) -> list[str]:
+    """In small letters, without capitalised words inside a sentence ("the San José sharks") and what joins them."""
+    names = [at > 0 and word[0].isupper() and word not in ("I", "I'") for at, word in enumerate(words)]
+    joined = [
+        before and after and len(word) <= 3
+        for before, word, after in zip([False, *names], words, [*names[1:], False], strict=False)
+    ]
+    return [word.lower() for word, *left_out in zip(words, names, joined, strict=True) if not any(left_out)]
+
+
 def _classify(text: str, script: Script, base: Language) -> tuple[Language, float]:
-    """The most probable of the languages that are written in this script, and how probable `base` is."""
+    """The most probable of the languages that are written in this script, and how probable `base` is beside it."""
     shares = load_classifier().rank(text, base)
     same_script = {language: share for language, share in shares.items() if language.script is script}
     found = max(same_script, key=lambda language: same_script[language])
-    return found, same_script.get(base, 0.0) / sum(same_script.values())
+    if same_script[found] < _LEAST_SHARE * sum(same_script.values()):
+        return found, 1.0
+    return found, same_script.get(base, 0.0) / same_script[found]
 
 
 def _score(code: str, words: list[str], text: str) -> float:
