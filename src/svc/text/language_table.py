@@ -63,6 +63,7 @@ class LanguageRow:
     words: dict[str, str] = field(default_factory=dict)
     rules: dict[str, str] = field(default_factory=dict)
     clearer: dict[str, str] = field(default_factory=dict)
+    stressed: list[str] = field(default_factory=list)
     abbreviations: dict[str, str] = field(default_factory=dict)
     may_end: list[str] = field(default_factory=list)
     nouns: list[str] = field(default_factory=list)

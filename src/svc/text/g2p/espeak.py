@@ -7,7 +7,7 @@ for each word alone.
 
 import ctypes
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from itertools import pairwise
 from math import inf
@@ -18,6 +18,7 @@ import espeakng_loader
 
 from svc.text.g2p.ipa import from_espeak
 from svc.text.g2p.liaison import LIAISON_CONSONANTS, has_false_liaison
+from svc.text.g2p.spelling import StressTable, soften
 from svc.text.g2p.tokenizer import HYPHENS, PhonemeToken, Token, attach_phonemes, split_clauses, tokenize
 
 # The library has one current voice and one dictionary for the whole process.
@@ -98,6 +99,7 @@ class EspeakG2P:
     """Phonemizes text in the language of one espeak-ng voice.
 
     Its own replacements: `symbols` of espeak-ng, whole `words` and, last, regular expressions on a word's phonemes.
+    `stressed` are words with accents where the stress is.
     """
 
     def __init__(
@@ -107,12 +109,14 @@ class EspeakG2P:
         symbols: Mapping[str, str] = MappingProxyType({}),
         words: Mapping[str, str] = MappingProxyType({}),
         rules: Mapping[str, str] = MappingProxyType({}),
+        stressed: Sequence[str] = (),
     ) -> None:
         self._espeak = espeak
         self._voice = voice
         self._symbols = symbols
         self._words = words
         self._rules = [(re.compile(pattern), replacement) for pattern, replacement in rules.items()]
+        self._stress = StressTable(stressed) if stressed else None
 
     def phonemize(self, text: str) -> list[PhonemeToken]:
         found: list[tuple[Token, str]] = []
@@ -139,6 +143,10 @@ class EspeakG2P:
             yield Token(words[first].start, words[last - 1].end), " ".join(whole[left:right])
 
     def _correct(self, text: str, word: Token, phonemes: str) -> str:
+        if self._voice == "ru":
+            return soften(text[word.start : word.end], phonemes)
+        if self._stress:
+            return self._stress.move(text[word.start : word.end], phonemes)
         if not self._voice.startswith("fr") or phonemes[-1:] not in LIAISON_CONSONANTS:
             return phonemes
         alone = "".join(self._to_phonemes(_clean(text, [word])))

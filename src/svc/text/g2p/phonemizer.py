@@ -120,7 +120,7 @@ class Phonemizer:
             return KoreanG2P()
         if name in load_table():
             row = load_table()[name]
-            return EspeakG2P(Espeak(), row.espeak, row.symbols, row.words, row.rules | row.clearer)
+            return EspeakG2P(Espeak(), row.espeak, row.symbols, row.words, row.rules | row.clearer, row.stressed)
         return EspeakG2P(Espeak(), _ESPEAK_VOICES.get(name, name))
 
 
