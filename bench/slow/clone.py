@@ -48,13 +48,14 @@ def main(
     every: Annotated[int, typer.Option(help="Other languages: only every Nth speaker.")] = 4,
     step: Annotated[int, typer.Option(help="Only every Nth speaker.")] = 1,
     degraded: Annotated[bool, typer.Option(help="Also clone from degraded recordings.")] = True,
+    refined: Annotated[bool, typer.Option(help="Also refine the clones.")] = True,
     eval_home: options.EvalHome = options.EVAL_HOME,
     keep: options.Keep = None,
     output: options.Output = None,
 ) -> None:
     """Similarity, naturalness and word error rate of clones, with spread and worst speaker."""
-    people = list(filter(reference_speakers.is_clonable, reference_speakers.read_validation_speakers(speakers)))
-    people = people[::step][:limit]
+    everybody = list(filter(reference_speakers.is_clonable, reference_speakers.read_validation_speakers(speakers)))
+    people = everybody[::step][:limit]
     with tempfile.TemporaryDirectory() as scratch, Worker.evaluator(eval_home) as evaluator:
         folder = keep or Path(scratch)
         folder.mkdir(parents=True, exist_ok=True)
@@ -63,21 +64,23 @@ def main(
         session = _Session(Recorder(), *networks, evaluator, folder)
         english = [s for s in sentences.read("en") if len(s.text) in _TEXT_LENGTH][:texts]
         foreign = {name: sentences.read(name)[1:5] for name in _LANGUAGES}
-        session.embed_speakers(people)
+        session.embed_speakers(everybody)  # whom clones might be mistaken for
         for name, language in _LANGUAGES.items():
             session.measure_built_in(name, language, foreign[name])
         for number, person in enumerate(track(people, "cloning")):
             voice = session.clone(person)
             session.measure("clone", person, voice, english)
-            refined = session.refine(person, voice)
-            session.measure("refined clone", person, refined, english)
+            abroad = list(_LANGUAGES.items()) if number % every == 0 else []
+            for name, language in abroad:
+                session.measure(name, person, session.clone(person, language=language), foreign[name])
+            if refined:
+                better = session.refine(person, voice)
+                session.measure("refined clone", person, better, english)
+                for name, language in abroad:
+                    session.measure(f"refined {name}", person, session.speak_abroad(better, language), foreign[name])
             session.measure("nearest built-in voice", person, session.nearest(person), english[:1])
             for name, degradation in DEGRADATIONS.items() if degraded else ():
                 session.measure_degraded(name, person, degradation, english)
-            if number % every == 0:
-                for name, language in _LANGUAGES.items():
-                    session.measure(name, person, session.clone(person, language=language), foreign[name])
-                    session.measure(f"refined {name}", person, session.speak_abroad(refined, language), foreign[name])
     report = _make_report(session, len(people))
     report.show()
     report.save(output)
@@ -197,9 +200,10 @@ def _summarize(name: str, results: list[Figures]) -> Figures:
 
 
 def _make_report(session: _Session, count: int) -> Report:
+    name, what = ("refined-clone", "Cloning and refinement") if session.refinement_seconds else ("clone", "Cloning")
     report = Report(
-        "clone",
-        f"Cloning, {count} people whom training never heard",
+        name,
+        f"{what}, {count} people whom training never heard",
         ["measure", "who speaks", "people", "mean", "spread", "worst", "bar"],
         figures={
             "people": session.rows,
@@ -209,11 +213,9 @@ def _make_report(session: _Session, count: int) -> Report:
         },
     )
     clones, peers = session.rows["clone"], session.rows["nearest built-in voice"]
-    for who, rows in (
-        ("clone", clones),
-        ("refined clone", session.rows["refined clone"]),
-        ("nearest built-in voice", peers),
-    ):
+    for who in ("clone", "refined clone", "nearest built-in voice"):
+        if not (rows := session.rows.get(who)):
+            continue
         report.rows += [
             _make_row("ERes2Net*", who, rows, "speaker", _BARS[0]),
             _make_row("Resemblyzer", who, rows, "resemblyzer", _BARS[1]),
@@ -229,16 +231,18 @@ def _make_report(session: _Session, count: int) -> Report:
         drops = [{"name": row["name"], "drop": clean[row["name"]] - row["speaker"]} for row in rows]
         report.rows.append(_make_row("ERes2Net*, drop", f"clone from {condition}", drops, "drop", "≤ 0.08", worst=max))
     for condition in _LANGUAGES:
-        for who, rows in (("clone", session.rows[condition]), ("refined clone", session.rows[f"refined {condition}"])):
-            report.rows.append(_make_row("ERes2Net*", f"{who} speaks {condition}", rows, "speaker", "≥ 0.40"))
-            report.rows.append(_make_error_row(f"{who} speaks {condition}", rows, "intelligible"))
+        for who, key in (("clone", condition), ("refined clone", f"refined {condition}")):
+            if rows := session.rows.get(key):
+                report.rows.append(_make_row("ERes2Net*", f"{who} speaks {condition}", rows, "speaker", "≥ 0.40"))
+                report.rows.append(_make_error_row(f"{who} speaks {condition}", rows, "intelligible"))
         report.rows.append(
             _make_error_row(f"built-in voices speak {condition}", session.rows[f"built-in {condition}"], "")
         )
     seconds = [{"name": row["name"], "s": s} for row, s in zip(clones, session.clone_seconds, strict=True)]
     report.rows.append(_make_row("seconds to clone", "", seconds, "s", "≤ 3", worst=max))
-    seconds = [{"name": row["name"], "s": s} for row, s in zip(clones, session.refinement_seconds, strict=True)]
-    report.rows.append(_make_row("seconds to refine", "", seconds, "s", "≤ 45", worst=max))
+    if session.refinement_seconds:
+        seconds = [{"name": row["name"], "s": s} for row, s in zip(clones, session.refinement_seconds, strict=True)]
+        report.rows.append(_make_row("seconds to refine", "", seconds, "s", "≤ 45", worst=max))
     better = sum(one["speaker"] > other["speaker"] for one, other in zip(clones, peers, strict=True))
     report.notes = [
         f"{better} of {count} clones are more like their speaker than the nearest built-in voice (ERes2Net), which the "
