@@ -16,8 +16,8 @@ import numpy as np
 import onnxruntime as ort
 
 from bench.timing import Stopwatch
-from svc.app import create_engine
 from svc.engine.protocol import Chunk, StyleTable, Utterance
+from svc.service import create_engine
 from svc.settings import Settings
 from svc.text.g2p.vocabulary import VOCABULARY
 from svc.text.language import Language

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from svc.app import create_pipeline, create_voices
 from svc.audio import formats
 from svc.engine.protocol import Samples
+from svc.service import create_pipeline, create_voices
 from svc.settings import Settings
 from svc.synthesis.alignment import TimedWord
 from svc.synthesis.request import Clip, SynthesisRequest

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from svc.app import create_pipeline
 from svc.cloning.speaker_encoder import NETWORK_SHA256, OnnxSpeakerEncoder
+from svc.service import create_pipeline
 from svc.settings import Settings
 from svc.synthesis.request import SynthesisRequest
 from svc.text.language import Language

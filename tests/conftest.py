@@ -16,13 +16,14 @@ import pytest
 import soxr
 from fastapi.testclient import TestClient
 
-import svc.app
-from svc.app import create_app, create_engine, create_voices
+import svc.service
+from svc.app import create_app
 from svc.cloning.speaker_encoder import OnnxSpeakerEncoder
 from svc.cloning.trial import LoadSpeakerEncoder
 from svc.engine.fake import FakeEngine
 from svc.engine.protocol import Samples
 from svc.memory import trim_malloc
+from svc.service import create_engine, create_voices
 from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline
 from svc.synthesis.request import SynthesisRequest
@@ -66,9 +67,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session", autouse=True)
 def _share_one_encoder(pytestconfig: pytest.Config) -> Iterator[None]:
     """Every service loads a speaker encoder when it starts: here they share one, which in `make check` is a fake."""
-    load = load_fake_encoder if "not real" in pytestconfig.getoption("-m") else svc.app.load_speaker_encoder
+    load = load_fake_encoder if "not real" in pytestconfig.getoption("-m") else svc.service.load_speaker_encoder
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(svc.app, "load_speaker_encoder", cache(load))
+        patch.setattr(svc.service, "load_speaker_encoder", cache(load))
         yield
 
 

@@ -11,7 +11,7 @@ import pytest
 def test_speaking_leaves_nothing_in_the_home_folder(tmp_path: Path) -> None:
     """ONNX Runtime keeps what it would report to its maker, and an id of the machine, in ~/.cache."""
     program = (
-        "from svc.app import create_pipeline, create_voices\n"
+        "from svc.service import create_pipeline, create_voices\n"
         "from svc.settings import Settings\n"
         "from svc.synthesis.request import SynthesisRequest\n"
         "pipeline = create_pipeline(Settings())\n"

@@ -8,8 +8,8 @@ import typer
 
 from bench import options, sentences
 from bench.report import Report
-from svc.app import create_engine, create_voices
 from svc.engine.protocol import Utterance
+from svc.service import create_engine, create_voices
 from svc.settings import Settings
 from svc.text.g2p import Phonemizer
 from svc.text.language import Language

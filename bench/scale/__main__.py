@@ -38,13 +38,15 @@ def measure_replicas(
     count: Annotated[
         list[int] | None, typer.Option("--replicas", help="May be repeated; default: 1, 2 and 4.", min=1)
     ] = None,
-    threads: Annotated[int, typer.Option(help="Of each replica.", min=1)] = 1,
+    cores_each: Annotated[
+        int, typer.Option(help="For each replica, with its share of the API and of the clients.", min=1)
+    ] = 4,
     seconds: Seconds = 30,
     engine: Engine = "turbo",
     output: options.Output = None,
 ) -> None:
     """Speech a second of one, two and four replicas of the engine under Ray."""
-    _finish(replicas.measure(count or (1, 2, 4), threads, seconds, engine), output)
+    _finish(replicas.measure(count or (1, 2, 4), cores_each, seconds, engine), output)
 
 
 @app.command("ray-cost")

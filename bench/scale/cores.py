@@ -20,7 +20,7 @@ TITLE = "One machine, more and more cores"
 _BARS = {"speech a second": 6.0, "listeners": 6.0}
 _BAR_CORES = 16, 2
 _CORES_A_PROCESS = 4  # as the default of SVC_ENGINE_PROCESSES
-_TOPOLOGY = Path("/sys/devices/system/cpu")
+TOPOLOGY = Path("/sys/devices/system/cpu")
 
 
 def measure(
@@ -29,7 +29,7 @@ def measure(
     seconds: float,
     engine: str = "turbo",
     processes_each: int | None = None,
-    topology: Path = _TOPOLOGY,
+    topology: Path = TOPOLOGY,
 ) -> Report:
     """`threads` are those of a worker; without any, the default of the server. So are the processes, one for each
     `processes_each` cores."""

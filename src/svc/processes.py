@@ -20,12 +20,13 @@ from tempfile import TemporaryDirectory
 from types import FrameType
 
 from svc import atomic_files, logs, memory
-from svc.app import create_app, create_engine
+from svc.app import create_app
 from svc.remote.engine_host import EngineHost
 from svc.remote.remote_engine import RemoteEngine
 from svc.remote.replicas import Replicas, share_workers
 from svc.remote.wire import EngineDescription
 from svc.server import create_server, open_socket
+from svc.service import create_engine
 from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline
 from svc.text.g2p import Phonemizer

@@ -20,10 +20,11 @@ from svc import __version__
 from svc.api.metrics import ServiceState
 from svc.api.realtime.connections import Connections
 from svc.api.request_metrics import RequestMetrics, RouteTemplates
-from svc.app import create_app, create_custom_voices, create_dictionaries
+from svc.app import create_app
 from svc.engine.fake import FakeEngine
 from svc.errors import ClipDamaged, SvcError
 from svc.metrics import Metrics
+from svc.service import create_custom_voices, create_dictionaries
 from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline
 from svc.synthesis.scheduler import Scheduler

@@ -24,7 +24,8 @@ import httpx
 from websockets.exceptions import WebSocketException
 from websockets.sync.client import connect
 
-from svc.app import create_app, create_pipeline
+from svc.app import create_app
+from svc.service import create_pipeline
 from svc.settings import Settings
 from tests.browser.conftest import launch_browser
 from tests.browser.screenshots import make_recording

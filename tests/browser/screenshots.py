@@ -13,7 +13,8 @@ import numpy as np
 import soxr
 from playwright.sync_api import Browser, Page
 
-from svc.app import create_app, create_pipeline, create_voices
+from svc.app import create_app
+from svc.service import create_pipeline, create_voices
 from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline
 from svc.synthesis.request import SynthesisRequest

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from svc.app import create_engine
 from svc.engine import weights
 from svc.engine.kokoro import KokoroEngine
 from svc.errors import EngineUnavailable
+from svc.service import create_engine
 from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline
 from svc.synthesis.request import SynthesisRequest

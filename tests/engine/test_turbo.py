@@ -94,7 +94,7 @@ def test_longest_input(engine: TurboEngine, voices: VoiceCatalogue) -> None:
 
 def test_loads_without_the_package_onnx() -> None:
     program = (
-        "import sys; from svc.app import create_pipeline; from svc.settings import Settings; "
+        "import sys; from svc.service import create_pipeline; from svc.settings import Settings; "
         "create_pipeline(Settings(engine='turbo')).load(); sys.exit('onnx' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

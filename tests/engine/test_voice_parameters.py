@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from svc.app import create_engine
 from svc.engine.protocol import NO_LAYER_OFFSETS, NO_VOCODER_EMBEDDING, Array, Engine, Samples, Utterance
+from svc.service import create_engine
 from svc.settings import Settings
 from svc.voices.catalogue import VoiceCatalogue
 from tests.engine.pitch import measure_pitch

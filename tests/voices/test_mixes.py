@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from svc.app import create_custom_voices, create_voices
 from svc.auth.keys import ANYONE
 from svc.cloning.mixer import VoiceMixer
 from svc.errors import VoiceNotFound
+from svc.service import create_custom_voices, create_voices
 from svc.settings import Settings
 from svc.text.language import Language
 from svc.voices.built_in import load_built_in_voices

@@ -10,13 +10,13 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from svc.app import create_dictionaries
 from svc.auth.keys import ANYONE, COMMAND_LINE_ID
 from svc.dictionaries.catalogue import Dictionaries
 from svc.dictionaries.dictionary import Dictionary
 from svc.dictionaries.lexicon import MAX_LEXICON_BYTES, Lexicon, parse_lexicon, write_lexicon
 from svc.dictionaries.rules import InvalidRule, make_alias, make_phoneme, rule_to_json
 from svc.errors import InvalidLexicon
+from svc.service import create_dictionaries
 from svc.settings import Settings
 from svc.text.pronunciation_rules import PronunciationRule
 

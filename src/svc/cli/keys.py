@@ -14,9 +14,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from svc.app import create_keys_table
 from svc.auth.keys import KeyLimits, Scope, StoredKey
 from svc.errors import KeysUnavailable, NotSupported
+from svc.service import create_keys_table
 from svc.settings import Settings
 
 if TYPE_CHECKING:  # SQLAlchemy is slow to import, and only needed with a table

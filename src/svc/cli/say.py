@@ -11,10 +11,10 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from svc.app import create_pipeline, create_voices
 from svc.audio import formats
 from svc.audio.formats import OutputFormat
 from svc.errors import TextTooLong
+from svc.service import create_pipeline, create_voices
 from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline
 from svc.synthesis.request import Clip, SynthesisRequest

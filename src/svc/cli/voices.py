@@ -14,7 +14,13 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from svc.app import (
+from svc.auth.keys import COMMAND_LINE_ID
+from svc.cloning.cloner import Details
+from svc.cloning.refinement import RefinementQueue
+from svc.cloning.trial import TrialSynthesis
+from svc.errors import BuiltInVoice, ModelLoading
+from svc.metrics import Metrics
+from svc.service import (
     create_cloner,
     create_custom_voices,
     create_pipeline,
@@ -23,12 +29,6 @@ from svc.app import (
     create_voices,
     load_speaker_encoder,
 )
-from svc.auth.keys import COMMAND_LINE_ID
-from svc.cloning.cloner import Details
-from svc.cloning.refinement import RefinementQueue
-from svc.cloning.trial import TrialSynthesis
-from svc.errors import BuiltInVoice, ModelLoading
-from svc.metrics import Metrics
 from svc.settings import Settings
 from svc.synthesis.scheduler import Scheduler
 from svc.text.language import Language

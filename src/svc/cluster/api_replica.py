@@ -8,11 +8,12 @@ from ray import serve
 from ray.serve.schema import ApplicationStatusOverview
 
 from svc import logs, memory
-from svc.app import create_app, create_engine
+from svc.app import create_app
 from svc.cluster import application
 from svc.remote.remote_engine import RemoteEngine
 from svc.remote.replicas import Replicas, share_workers
 from svc.server import create_server, open_socket
+from svc.service import create_engine
 from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline
 from svc.text.g2p import Phonemizer

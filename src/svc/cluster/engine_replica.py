@@ -5,10 +5,10 @@ import time
 from ray.util import get_node_ip_address
 
 from svc import logs
-from svc.app import create_engine
 from svc.engine.protocol import Engine
 from svc.remote.engine_host import EngineHost
 from svc.remote.wire import EngineDescription
+from svc.service import create_engine
 from svc.settings import Settings
 
 STARVED = "starved"
