@@ -6,14 +6,11 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from bench.load.processes import wait_until
-from svc.cluster.autoscaling import choose_replicas
-from svc.cluster.engine_replica import ONGOING, STARVED
 from svc.engine.fake import FakeEngine
 from svc.engine.protocol import Chunk, Utterance
 from svc.errors import EngineUnavailable
@@ -231,15 +228,3 @@ def test_workers_are_shared_out() -> None:
     assert share_workers(8, 2) == 4
     assert share_workers(1, 3) == 1
     assert share_workers(4, 0) == 4  # this one is about to run
-
-
-@pytest.mark.parametrize(
-    ("requests", "starved", "wanted"), [(0, 0.0, 0), (3, 0.0, 1), (10, 0.0, 4), (1, 0.005, 1), (1, 0.2, 3)]
-)
-def test_replicas_follow_the_queue_and_missed_deadlines(requests: float, starved: float, wanted: int) -> None:
-    context = SimpleNamespace(
-        aggregated_metrics={STARVED: {"a": 0.0, "b": starved}, ONGOING: {"a": requests / 2, "b": requests / 2}},
-        current_num_replicas=2,
-        config=SimpleNamespace(get_target_ongoing_requests=lambda: 3.0),
-    )
-    assert choose_replicas(context) == (wanted, {})
