@@ -13,7 +13,7 @@ from pathlib import Path
 
 from bench.load import processes
 from bench.report import Report
-from bench.scale import speakers
+from bench.scale import engine_alone, speakers
 from bench.scale.speakers import Measured
 
 TITLE = "One machine, more and more cores"
@@ -36,14 +36,16 @@ def measure(
     order = order_cores(sorted(os.sched_getaffinity(0)), topology)
     choices: Sequence[int | None] = threads or [None]
     points: dict[tuple[int, int | None], Measured] = {}
+    alone: dict[int, float] = {}
     for count in [each for each in cores if each <= len(order)]:
+        alone[count] = engine_alone.measure(order[:count], seconds, engine)
         for each in choices:
             chosen: dict[str, object] = share_out(count, each) if each else {}
             if processes_each:
                 chosen["processes"] = max(1, count // processes_each)
             with pin(order[:count]), processes.run(engine, **speakers.UNLIMITED, **chosen) as server:
                 points[count, each] = speakers.measure(server.address, count, seconds)
-    return make_report(points, missing=[each for each in cores if each > len(order)])
+    return make_report(points, alone, missing=[each for each in cores if each > len(order)])
 
 
 def share_out(cores: int, threads: int) -> dict[str, object]:
@@ -52,7 +54,9 @@ def share_out(cores: int, threads: int) -> dict[str, object]:
     return {"engine_processes": engine_processes, "workers": workers, "threads": threads}
 
 
-def make_report(points: dict[tuple[int, int | None], Measured], missing: Sequence[int]) -> Report:
+def make_report(
+    points: dict[tuple[int, int | None], Measured], alone: dict[int, float], missing: Sequence[int]
+) -> Report:
     report = Report(
         "scale-cores",
         TITLE,
@@ -64,6 +68,8 @@ def make_report(points: dict[tuple[int, int | None], Measured], missing: Sequenc
             "live listeners",
             "ratio",
             "first byte alone",
+            "engine alone",
+            "ratio",
             "bar",
         ],
     )
@@ -80,17 +86,21 @@ def make_report(points: dict[tuple[int, int | None], Measured], missing: Sequenc
             str(each.listeners),
             f"{ratios[1]:.2f}",
             f"{1000 * each.first_byte:.0f} ms",
+            f"{alone[count]:.1f}",
+            f"{alone[count] / alone[least]:.2f}",
             "" if (count, least) != _BAR_CORES else "met" if met else "missed",
         ])  # fmt: skip
     report.notes = [
         "Clients and server share the cores. The two threads of a core, where it has two, are taken one after the "
         f"other. Bars for {_BAR_CORES[0]} cores to {_BAR_CORES[1]}: "
         + ", ".join(f"{name} {bar:g} times" for name, bar in _BARS.items())
-        + ".",
+        + ". Engine alone: speech a second of a process with one thread on each core, without server and clients, "
+        "which is all that the cores have.",
         speakers.EXPLANATION,
     ]
     if missing:
         report.notes.append(f"This machine has no {' or '.join(map(str, missing))} cores.")
+    report.figures["engine_alone"] = alone
     report.figures["points"] = [
         {"cores": count, "threads": threads, **each.describe()} for (count, threads), each in points.items()
     ]

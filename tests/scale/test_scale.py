@@ -45,7 +45,9 @@ def test_sixteen_cores_are_held_to_two(speech: float, listeners: int, bar: str) 
         (2, None): Measured(10.0, 6, 0.1),
         (16, None): Measured(speech, listeners, 0.1),
     }
-    assert [row[-1] for row in cores.make_report(points, []).rows] == ["", bar]
+    rows = cores.make_report(points, {2: 12.0, 16: 78.0}, []).rows
+    assert [row[-1] for row in rows] == ["", bar]
+    assert [row[-2] for row in rows] == ["1.00", "6.50"]
 
 
 @pytest.mark.parametrize(("two", "bar"), [(18.0, "met"), (17.9, "missed")])
