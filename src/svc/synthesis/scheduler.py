@@ -48,7 +48,7 @@ class Scheduler:
     ) -> None:
         """`max_workers` is the most that `resize` will use; by default there is nothing to resize.
 
-        Every worker has so many `turns` at a time: two, if it is elsewhere, so that it has the next step while the
+        Every worker has so many `turns` at a time: several, if it is elsewhere, so that it has the next step while the
         audio of the last one is on its way.
         """
         self._load = load
