@@ -16,7 +16,8 @@ from svc.cloning.cloner import VoiceCloner
 from svc.cloning.gradients import GradientRefiner, VoiceRefiner
 from svc.cloning.loudness_worker import LoudnessWorker
 from svc.cloning.mixer import VoiceMixer
-from svc.cloning.refinement import RefinementQueue, RefinementWorker
+from svc.cloning.refinement import RefinementWorker
+from svc.cloning.refinement_queue import RefinementQueue
 from svc.cloning.speaker_encoder import BuiltInEmbeddings, OnnxSpeakerEncoder, SpeakerEncoder
 from svc.cloning.trial import LoadSpeakerEncoder, TrialSynthesis
 from svc.dictionaries.catalogue import Dictionaries

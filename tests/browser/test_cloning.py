@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from svc.app import create_app
 from svc.cloning import refinement
+from svc.cloning.refinement_queue import STEPS
 from svc.engine.protocol import Samples
 from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline
@@ -144,7 +145,7 @@ def test_a_voice_that_is_improved_afterwards(
         make(page)
         for place in (page.locator("#result"), page.locator("#cloned-voices")):
             expect(place.get_by_role("progressbar", name="Improving Anna")).to_be_visible()
-            expect(place).to_contain_text(f"Improving, {100 / refinement.STEPS:.0f} %")
+            expect(place).to_contain_text(f"Improving, {100 / STEPS:.0f} %")
         later = open_cloning_view(open_page(address))
         for each in (page, later):
             each.locator("#cloned-voices").get_by_role("button", name="Speak with Anna").focus()
@@ -181,7 +182,7 @@ def test_the_progress_is_polled_with_a_token(
         make(page)
         refused: list[str] = []
         page.on("response", lambda response: refused.append(response.url) if response.status == 401 else None)
-        expect(page.locator("#cloned-voices")).to_contain_text(f"Improving, {100 / refinement.STEPS:.0f} %")
+        expect(page.locator("#cloned-voices")).to_contain_text(f"Improving, {100 / STEPS:.0f} %")
         go_on.set()
         expect(page.locator("#cloned-voices-status")).to_contain_text("Anna is improved: similarity")
         assert refused == []

@@ -17,7 +17,8 @@ from svc import atomic_files
 from svc.audio import decode, equalizer, formats
 from svc.audio.flac import encode_flac
 from svc.cloning import refinement
-from svc.cloning.refinement import RefinementQueue, RefinementWorker, is_clearly_better
+from svc.cloning.refinement import RefinementWorker, is_clearly_better
+from svc.cloning.refinement_queue import RefinementQueue
 from svc.cloning.speaker_encoder import SpeakerEmbedding
 from svc.cloning.trial import TrialSynthesis
 from svc.engine.protocol import Samples

@@ -12,7 +12,7 @@ from svc.api.errors import ProblemsShape
 from svc.api.uploads import Upload, invalid_field, read_upload
 from svc.api.voice_schemas import Done, VoiceSettingsShape, VoiceShape, describe_voice
 from svc.cloning.cloner import Changes, Details, VoiceCloner
-from svc.cloning.refinement import RefinementQueue
+from svc.cloning.refinement_queue import RefinementQueue
 from svc.text.language import Language
 from svc.voices.catalogue import VoiceCatalogue
 from svc.voices.custom_voice import CustomVoice

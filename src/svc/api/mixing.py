@@ -14,7 +14,7 @@ from svc.api.schemas import Text
 from svc.api.uploads import MAX_NAME_LENGTH
 from svc.api.voice_schemas import VoiceSettingsShape, VoiceShape, describe_voice
 from svc.cloning.mixer import VoiceMixer
-from svc.cloning.refinement import RefinementQueue
+from svc.cloning.refinement_queue import RefinementQueue
 from svc.voices.catalogue import VoiceCatalogue
 from svc.voices.mixes import MAX_PARTS, MAX_WEIGHT
 from svc.voices.settings import VoiceSettingsStore

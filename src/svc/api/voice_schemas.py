@@ -8,7 +8,7 @@ from pydantic import BaseModel
 from svc.api.models import MODEL_ID
 from svc.api.previews import preview_url
 from svc.auth.keys import Principal
-from svc.cloning.refinement import RefinementQueue
+from svc.cloning.refinement_queue import RefinementQueue
 from svc.text.grades import Grade, find_grade, list_offered_languages
 from svc.voices.catalogue import Voice
 from svc.voices.custom_voice import CustomVoice, ReferenceMeasurements

@@ -14,7 +14,7 @@ from svc.api.middleware import require_json
 from svc.api.schemas import VoiceSettingsBody
 from svc.api.voice_schemas import Done, VoiceList, VoicePage, VoiceSettingsShape, VoiceShape, describe_voice
 from svc.auth.keys import Principal
-from svc.cloning.refinement import RefinementQueue
+from svc.cloning.refinement_queue import RefinementQueue
 from svc.errors import InvalidPageToken, MixedVoice, PathNotFound, VoiceNotFound
 from svc.voices.catalogue import Voice, VoiceCatalogue
 from svc.voices.settings import VoiceSettings, VoiceSettingsStore

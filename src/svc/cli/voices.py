@@ -16,7 +16,7 @@ from rich.table import Table
 
 from svc.auth.keys import COMMAND_LINE_ID
 from svc.cloning.cloner import Details
-from svc.cloning.refinement import RefinementQueue
+from svc.cloning.refinement_queue import RefinementQueue
 from svc.cloning.trial import TrialSynthesis
 from svc.errors import BuiltInVoice, ModelLoading
 from svc.metrics import Metrics

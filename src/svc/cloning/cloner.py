@@ -14,7 +14,7 @@ from svc.audio.flac import encode_flac
 from svc.auth.keys import Principal
 from svc.cloning import reference as references
 from svc.cloning.reference import Reference
-from svc.cloning.refinement import RefinementQueue
+from svc.cloning.refinement_queue import RefinementQueue
 from svc.cloning.speaker_encoder import SpeakerEmbedding, has_several_speakers
 from svc.cloning.trial import TrialSynthesis
 from svc.engine.protocol import Samples
