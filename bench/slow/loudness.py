@@ -24,7 +24,7 @@ from svc.cloning.speaker_encoder import OnnxSpeakerEncoder
 from svc.synthesis.request import SynthesisRequest
 from svc.text.language import Language
 from svc.voices.catalogue import Voice
-from svc.voices.loudness import TARGET_LUFS
+from svc.voices.loudness import TARGET_LUFS, measured_as
 
 _SENTENCES = slice(4, 7)
 """Of each language. scripts/measure_loudness.py takes others."""
@@ -61,8 +61,8 @@ def _list_work(recorder: Recorder, speakers: Path, every: int) -> Iterator[tuple
     for voice in built_in:
         yield "built-in voices, own language", voice.key, voice, voice.language
     for voice in built_in[::every]:
-        for language in {each.base: None for each in Language if not each.row}:
-            if language is not voice.language:
+        for language in dict.fromkeys(map(measured_as, Language)):
+            if language is not measured_as(voice.language):
                 yield "built-in voices, other languages", voice.key, voice, language
     for one, other in list(pairwise(built_in))[:: 3 * every]:
         mix = recorder.voices.mix([(one.key, 1.0), (other.key, 1.0)])

@@ -37,11 +37,17 @@ def speak(voice: Voice, phonemizer: Phonemizer, level: float = 0.01, text: str =
     return np.concatenate([each.samples for each in pipeline.synthesize(SynthesisRequest(text, voice))])
 
 
-def test_every_built_in_voice_was_measured(voices: VoiceCatalogue) -> None:
+def test_every_built_in_voice_was_measured_in_every_language(voices: VoiceCatalogue) -> None:
     for voice in voices:
-        loudness = find_built_in_loudness(voice.key)
-        assert loudness is not None
-        assert voice.gain_in(voice.language) == pytest.approx(TARGET_LUFS - loudness)
+        for language in Language:
+            loudness = find_built_in_loudness(voice.key, language)
+            assert loudness is not None
+            assert voice.gain_in(language) == pytest.approx(TARGET_LUFS - loudness)
+
+
+def test_regions_are_measured_as_their_language(voices: VoiceCatalogue) -> None:
+    clone = voices.build(make_parameters().with_loudness(Language.SPANISH_LATIN_AMERICA, -30.0), Language.ENGLISH_US)
+    assert clone.gain_in(Language.SPANISH) == pytest.approx(7.0)
 
 
 def test_a_clone_is_brought_to_the_target(voices: VoiceCatalogue, phonemizer: Phonemizer) -> None:

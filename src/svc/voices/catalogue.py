@@ -159,7 +159,7 @@ class Voice:
             parts = [(voice._loudness_in(language), share) for voice, share in self.parts]
             measured = [(loudness, share) for loudness, share in parts if loudness is not None]
             return sum(share * loudness for loudness, share in measured) if len(measured) == len(parts) else None
-        return self.parameters.loudness_in(language) if self.parameters else find_built_in_loudness(self.key)
+        return self.parameters.loudness_in(language) if self.parameters else find_built_in_loudness(self.key, language)
 
     @property
     def pace(self) -> float:

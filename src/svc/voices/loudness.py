@@ -34,15 +34,22 @@ _BUILT_IN = "data/loudness.json"
 
 
 @cache
-def _load_built_in() -> dict[str, float]:
-    """By the key of the voice; scripts/measure_loudness.py makes it."""
-    figures: dict[str, float] = json.loads(files("svc").joinpath(_BUILT_IN).read_text())
+def _load_built_in() -> dict[str, dict[str, float]]:
+    """By the key of the voice and the language; scripts/measure_loudness.py makes it."""
+    figures: dict[str, dict[str, float]] = json.loads(files("svc").joinpath(_BUILT_IN).read_text())
     return figures
 
 
-def find_built_in_loudness(key: str) -> float | None:
-    """In LUFS, of a built-in voice: it is the same in all languages, within half a decibel."""
-    return _load_built_in().get(key)
+def find_built_in_loudness(key: str, language: Language) -> float | None:
+    """In LUFS, of a built-in voice."""
+    figures = _load_built_in().get(key)
+    return figures[measured_as(language)] if figures else None
+
+
+def measured_as(language: Language) -> Language:
+    """British English has the parameters of American English, and nearly the same sounds; so has a region of a
+    language those of the language."""
+    return Language.ENGLISH_US if language.english else language.base
 
 
 def find_gain(loudness: float | None) -> float:

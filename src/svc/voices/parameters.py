@@ -14,6 +14,7 @@ from svc.engine.protocol import NO_LAYER_OFFSETS, NO_MASK_OFFSET, NO_VOCODER_EMB
 from svc.text.language import Language
 from svc.voices.accents import articulate, load_accent, native_offset, shift_prosody
 from svc.voices.built_in import STYLE
+from svc.voices.loudness import measured_as
 
 VERSION = 1
 LAYERS = 11
@@ -149,13 +150,13 @@ class VoiceParameters:
         """In LUFS; in a language that was not measured, as in those that were. None: in none of them."""
         if not self.loudness:
             return None
-        return self.loudness.get(_measured_as(language), sum(self.loudness.values()) / len(self.loudness))
+        return self.loudness.get(measured_as(language), sum(self.loudness.values()) / len(self.loudness))
 
     def is_measured_in(self, language: Language) -> bool:
-        return _measured_as(language) in self.loudness
+        return measured_as(language) in self.loudness
 
     def with_loudness(self, language: Language, loudness: float) -> Self:
-        return replace(self, loudness={**self.loudness, _measured_as(language): loudness})
+        return replace(self, loudness={**self.loudness, measured_as(language): loudness})
 
     def to_json(self) -> dict[str, Any]:
         """9 to 16 kB: the vectors as base64 of little-endian fp16. The keys are those of the first release.
@@ -210,11 +211,6 @@ class VoiceParameters:
             )
         except (KeyError, TypeError, AttributeError) as problem:
             raise ValueError(f"the voice's parameters are incomplete: {problem}") from problem
-
-
-def _measured_as(language: Language) -> Language:
-    """British English has the parameters of American English, and nearly the same sounds."""
-    return Language.ENGLISH_US if language.english else language
 
 
 def _derive_foreign_layer_offsets(layer_offsets: Vector) -> Vector:
