@@ -4,9 +4,13 @@ A node waits 15 seconds for the files in which its agents write their ports, and
 short on a busy machine. So the files are written here, before the agents are there.
 """
 
+import os
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from secrets import token_hex
+from tempfile import TemporaryDirectory
 from threading import Thread
 from typing import Any
 
@@ -19,6 +23,18 @@ _NODE = {"num_cpus": 1, "object_store_memory": 150 * 2**20, "include_dashboard":
 # Of the agent of the dashboard, which `without_dashboard` has it not open.
 _NO_PORTS = ("metrics_agent_port", "metrics_export_port", "dashboard_agent_listen_port")
 _WITHIN = 300.0
+
+
+@contextmanager
+def make_ray_folder() -> Iterator[Path]:
+    """Has a short path, which becomes that of sockets. Ray also writes the address of the newest cluster into the
+    folder that it would take by itself, so that is this one, too.
+    """
+    with TemporaryDirectory(prefix="ray-", dir="/tmp") as parent:
+        os.environ["RAY_TMPDIR"] = parent
+        folder = Path(parent, "ray")
+        folder.mkdir()
+        yield folder
 
 
 def add_node(nodes: Cluster, folder: Path) -> Any:

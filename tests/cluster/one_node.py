@@ -2,20 +2,18 @@
 
 import os
 import sys
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from ray.cluster_utils import Cluster
 
-from tests.cluster.nodes import add_node
+from tests.cluster.nodes import add_node, make_ray_folder
 
 
 def main() -> None:
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)  # whatever Ray prints goes into the log
     nodes = Cluster()
-    with TemporaryDirectory(prefix="ray-", dir="/tmp") as folder:
-        add_node(nodes, Path(folder))
+    with make_ray_folder() as folder:
+        add_node(nodes, folder)
         print(nodes.address, file=answers)
         sys.stdin.read()
         nodes.shutdown()

@@ -5,8 +5,6 @@ python -m tests.cluster.two_nodes    reads a command from each line of its input
 
 import os
 import sys
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, TextIO
 
 import ray
@@ -16,7 +14,7 @@ from ray.cluster_utils import Cluster
 import svc.cluster.engine_replica
 from svc.cluster import cluster
 from svc.settings import Settings
-from tests.cluster.nodes import add_node
+from tests.cluster.nodes import add_node, make_ray_folder
 from tests.cluster.slow_engine import SlowEngineReplica
 
 
@@ -24,9 +22,9 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)  # whatever Ray prints goes into the log
     nodes = Cluster()
-    with TemporaryDirectory(prefix="ray-", dir="/tmp") as folder:  # a short path: it becomes that of sockets
-        add_node(nodes, Path(folder))
-        second = add_node(nodes, Path(folder))
+    with make_ray_folder() as folder:
+        add_node(nodes, folder)
+        second = add_node(nodes, folder)
         obey(nodes, second, answers)
     print("removed", file=answers)
 
