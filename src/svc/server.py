@@ -112,11 +112,12 @@ class Server(uvicorn.Server):
         on the same port, who can serve them.
         """
         log.info("shutting down: requests in flight have %g seconds", self._shutdown_seconds)
+        if self._share_port:
+            self._leave_port(sockets or [])
+            await asyncio.sleep(0)  # what has arrived by now begins before anything is refused
         self._lifecycle.drain()
         self._connections.drain()
         state = self.server_state
-        if self._share_port:
-            self._leave_port(sockets or [])
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self._shutdown_seconds
         while (state.tasks or len(self._connections)) and loop.time() < deadline:

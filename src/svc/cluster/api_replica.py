@@ -45,8 +45,7 @@ class ApiReplica:
         )
         app.openapi()
         self._server = create_server(app, settings, share_port=True)
-        self._lifecycle = app.state.lifecycle
-        self._lifecycle.on_drain(self._engine.stop_waiting)
+        app.state.lifecycle.on_drain(self._engine.stop_waiting)
         self._loop = asyncio.new_event_loop()
         self._socket = open_socket(settings.host, settings.port, "--port", share_port=True)
         # An event loop of its own, as without a cluster: the calls of Ray Serve cannot hold it up.
@@ -69,7 +68,6 @@ class ApiReplica:
 
     async def __del__(self) -> None:
         """Drains: Ray Serve calls and awaits this before it ends the process."""
-        self._lifecycle.drain()
         self._server.should_exit = True
         await asyncio.to_thread(self._thread.join)
         self._engine.close()
