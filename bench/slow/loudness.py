@@ -26,8 +26,8 @@ from svc.text.language import Language
 from svc.voices.catalogue import Voice
 from svc.voices.loudness import TARGET_LUFS, measured_as
 
-_SENTENCES = slice(4, 7)
-"""Of each language. scripts/measure_loudness.py takes others."""
+_SENTENCES = slice(16, 24)
+"""Of each language. scripts/measure_loudness.py takes others. The loudness of fewer depends on what they say."""
 _CLONES_SPEAK = (Language.ENGLISH_US, Language.SPANISH, Language.FRENCH, Language.PORTUGUESE_BR)
 
 
@@ -90,7 +90,8 @@ def _list_work(recorder: Recorder, speakers: Path, every: int) -> Iterator[tuple
 
 
 def _measure(recorder: Recorder, group: str, name: str, voice: Voice, language: Language) -> _Figures:
-    text = " ".join(sentence.text for sentence in sentences.read(language.value)[_SENTENCES])
+    spoken = sentences.read("en" if language.english else language.value)[_SENTENCES]
+    text = " ".join(sentence.text for sentence in spoken)
     samples = recorder.synthesize(SynthesisRequest(text, voice, language=language))
     loudness = measure_loudness(samples, recorder.sample_rate)
     peak = 20 * float(np.log10(np.abs(samples).max()))
@@ -133,7 +134,7 @@ def _make_report(rows: list[_Figures]) -> Report:
     report.notes = [
         f"{within:.1%} of the figures are within 1 dB of the target. Furthest: "
         + ", ".join(f"{row.voice} in {row.language} {row.after:.1f}" for row in far)
-        + ". Each figure is the integrated loudness of three sentences, other ones than the gains were measured on. "
+        + ". Each figure is the integrated loudness of eight sentences, other ones than the gains were measured on. "
         "Before: the same audio less the gain."
     ]
     return report
