@@ -1,16 +1,37 @@
-"""Connections to the database of the keys table, SQLite or PostgreSQL."""
+"""The database of the keys table, SQLite or PostgreSQL: what both can do, and their URLs."""
 
-import os
-from typing import TYPE_CHECKING, Any
+from collections.abc import Generator
+from typing import Any, Protocol
+from urllib.parse import unquote
 
-if TYPE_CHECKING:  # SQLAlchemy is slow to import, and the settings need this module: it is imported only for a table
-    from sqlalchemy.ext.asyncio import AsyncEngine
+Rows = list[dict[str, Any]]
+
+Script = Generator[str, Rows, None]
+"""Statements for one transaction: each is yielded, and gets its rows."""
+
+TIMEOUT = 3
+"""Seconds: for a connection, for a turn on one, and for an answer."""
 
 _SQLITE = "sqlite:///"
 _SCHEMES = {"sqlite": "sqlite", "postgresql": "postgresql", "postgres": "postgresql"}
-_TIMEOUT = 3  # seconds for the database to answer
-# hide_parameters: errors are logged, and hashes must not be.
-_ENGINE_OPTIONS: dict[str, Any] = {"isolation_level": "AUTOCOMMIT", "hide_parameters": True}
+
+
+class Database(Protocol):
+    """Runs SQL that both databases understand. Failures are `KeysUnavailable`, whose reason shows no value or password.
+
+    It connects when it is used, also after it was closed.
+    """
+
+    skip_locked: str
+    """The end of a SELECT that leaves out the rows that other statements change at the moment."""
+
+    async def execute(self, sql: str, *values: object) -> Rows:
+        """Runs one statement, which commits by itself; `$1` stands for the first value."""
+
+    async def transact(self, script: Script) -> None:
+        """Runs a script in one transaction, while no other replica does so."""
+
+    async def close(self) -> None: ...
 
 
 def normalise_url(url: str) -> str:
@@ -25,50 +46,14 @@ def normalise_url(url: str) -> str:
     raise ValueError("not a database that can hold keys: use sqlite:///keys.db or postgresql://user:password@host/name")
 
 
-def create_engine(url: str) -> "AsyncEngine":
-    """A connection pool on which every statement commits by itself."""
+def create_database(url: str) -> Database:
+    # Imported here: the settings need this module, and asyncpg takes longer to import than many commands.
     url = normalise_url(url)
-    return _create_postgresql(url) if url.startswith("postgresql:") else _create_sqlite(url)
+    if url.startswith(_SQLITE):
+        from svc.auth.sqlite import SQLite
 
+        path, _, _ = url.removeprefix(_SQLITE).partition("?")  # it takes no options
+        return SQLite(unquote(path))
+    from svc.auth.postgresql import PostgreSQL
 
-def _create_postgresql(url: str) -> "AsyncEngine":
-    import asyncpg  # type: ignore[import-untyped]
-    from sqlalchemy.ext.asyncio import create_async_engine
-
-    async def connect() -> asyncpg.Connection:
-        try:
-            # asyncpg parses the URL itself, so that all of libpq's options (sslmode, host, …) work.
-            return await asyncpg.connect(url, timeout=_TIMEOUT, command_timeout=_TIMEOUT)
-        except ValueError:  # its message quotes parts of the URL, which may contain a password
-            message = "its URL cannot be parsed; are the special characters in the password %-encoded?"
-            raise ConnectionError(message) from None
-        except (asyncpg.PostgresError, asyncpg.InterfaceError) as error:
-            raise ConnectionError(str(error)) from error
-
-    return create_async_engine(
-        "postgresql+asyncpg://", async_creator=connect, pool_pre_ping=True, pool_timeout=_TIMEOUT, **_ENGINE_OPTIONS
-    )
-
-
-def _create_sqlite(url: str) -> "AsyncEngine":
-    from sqlalchemy import make_url
-    from sqlalchemy.ext.asyncio import create_async_engine
-
-    path = make_url(url).database
-    assert path is not None
-    try:
-        # Readable and writable by its owner only: whoever can write to the file can add a key.
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
-    except OSError as error:
-        raise OSError(f"The keys table cannot be opened: {path}: {error.strerror}.") from error
-    # One connection, for which callers queue: SQLite allows one writer at a time, and its own waiting is not fair.
-    # It is reopened every minute, so that a replaced file is noticed.
-    return create_async_engine(
-        url.replace("sqlite:", "sqlite+aiosqlite:", 1),
-        pool_size=1,
-        max_overflow=0,
-        pool_timeout=_TIMEOUT,
-        pool_recycle=60,
-        connect_args={"timeout": _TIMEOUT},
-        **_ENGINE_OPTIONS,
-    )
+    return PostgreSQL(url)
