@@ -4,12 +4,12 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, nullcontext, suppress
-from typing import TYPE_CHECKING
 
 from svc.admission.admission import Admission, Limits
 from svc.admission.shared import SharedLimits
 from svc.auth.housekeeping import Housekeeping
 from svc.auth.keys import KeyLimits, StaticKeys
+from svc.auth.table import KeysTable
 from svc.auth.tokens import Tokens
 from svc.auth.verifier import Verifier, warn_if_exposed
 from svc.cloning.cloner import VoiceCloner
@@ -45,9 +45,6 @@ from svc.voices.object_store import open_object_store
 from svc.voices.settings import VoiceSettingsStore
 from svc.voices.store import VoiceStore
 from svc.voices.sync import VoiceSync
-
-if TYPE_CHECKING:  # SQLAlchemy takes half a second to load, and only a keys table needs it
-    from svc.auth.table import KeysTable
 
 # One process cannot encode and send the audio of more.
 _MAX_REMOTE_WORKERS = 256
@@ -281,9 +278,7 @@ def create_admission(
     )
 
 
-def create_keys_table(settings: Settings) -> "KeysTable | None":
+def create_keys_table(settings: Settings) -> KeysTable | None:
     if settings.api_keys_table is None:
         return None
-    from svc.auth.table import KeysTable
-
     return KeysTable(settings.api_keys_table.get_secret_value())

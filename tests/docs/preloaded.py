@@ -11,7 +11,7 @@ import socket
 import sys
 from typing import NoReturn, TypedDict
 
-import svc.auth.table  # noqa: F401  (what the commands load only when they need it)
+import svc.auth.sqlite  # noqa: F401  (what the commands load only when they need it)
 from svc.cli import voices
 from svc.cli.main import main
 from tests.cloning.fakes import load_fake_encoder

@@ -3,13 +3,10 @@
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
 
+from svc.auth.table import KeysTable
 from svc.errors import KeysUnavailable
 from svc.tasks import Supervisor
-
-if TYPE_CHECKING:  # SQLAlchemy is slow to import: it is imported only for a table
-    from svc.auth.table import KeysTable
 
 log = logging.getLogger(__name__)
 
@@ -18,7 +15,7 @@ _BATCH = 1_000
 
 
 class Housekeeping:
-    def __init__(self, table: "KeysTable | None", clock: Callable[[], float]) -> None:
+    def __init__(self, table: KeysTable | None, clock: Callable[[], float]) -> None:
         self._table = table
         self._clock = clock
         self._uses: dict[str, float] = {}

@@ -1,20 +1,17 @@
 """Minting tokens: short-lived credentials with few rights, made with a key."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from svc.auth.keys import Kind, Principal, Scope
+from svc.auth.table import KeysTable
 from svc.errors import NotSupported
-
-if TYPE_CHECKING:  # SQLAlchemy is slow to import: it is imported only for a table
-    from svc.auth.table import KeysTable
 
 _SINGLE_USE_SECONDS = 15 * 60
 _MAX_DELETED = 20  # expired tokens for each new one: more than one, so that the table cannot grow without bound
 
 
 class Tokens:
-    def __init__(self, table: "KeysTable | None", clock: Callable[[], float]) -> None:
+    def __init__(self, table: KeysTable | None, clock: Callable[[], float]) -> None:
         self._table = table
         self._clock = clock
 

@@ -5,13 +5,10 @@ import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from svc.auth.keys import ANYONE, Kind, Principal, Scope, StaticKeys, StoredKey, hash_credential, parse_kind
+from svc.auth.table import KeysTable
 from svc.errors import InsufficientScope, InvalidApiKey, KeysUnavailable, MissingApiKey
-
-if TYPE_CHECKING:  # SQLAlchemy is slow to import: it is imported only for a table
-    from svc.auth.table import KeysTable
 
 log = logging.getLogger(__name__)
 
@@ -26,7 +23,7 @@ class Verifier:
     def __init__(
         self,
         static_keys: StaticKeys,
-        table: "KeysTable | None",
+        table: KeysTable | None,
         *,
         clock: Callable[[], float],
         cache_seconds: float,

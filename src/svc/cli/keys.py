@@ -7,7 +7,7 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 import typer
 from rich.console import Console
@@ -15,12 +15,10 @@ from rich.markup import escape
 from rich.table import Table
 
 from svc.auth.keys import KeyLimits, Scope, StoredKey
+from svc.auth.table import KeysTable
 from svc.errors import KeysUnavailable, NotSupported
 from svc.service import create_keys_table
 from svc.settings import Settings
-
-if TYPE_CHECKING:  # SQLAlchemy is slow to import, and only needed with a table
-    from svc.auth.table import KeysTable
 
 T = TypeVar("T")
 
@@ -120,7 +118,7 @@ def change(
     if not limits:
         raise typer.BadParameter("Give at least one limit, such as --max-streams 4 or --max-streams default.")
 
-    async def find_and_change(table: "KeysTable") -> StoredKey:
+    async def find_and_change(table: KeysTable) -> StoredKey:
         await table.change_limits((await _find_key(table, which)).id, limits)
         return await _find_key(table, which)
 
@@ -134,7 +132,7 @@ def change(
 def rotate(which: Key) -> None:
     """Replace a key by a new one with the same id, which keeps its limits and its voices. The old one is revoked."""
 
-    async def find_and_rotate(table: "KeysTable") -> tuple[str, StoredKey]:
+    async def find_and_rotate(table: KeysTable) -> tuple[str, StoredKey]:
         key = await _find_key(table, which)
         if key.revoked_at is not None:
             raise typer.BadParameter("This key is revoked. Create another one.")
@@ -153,7 +151,7 @@ def rotate(which: Key) -> None:
 def revoke(which: Key) -> None:
     """Revoke a key and the tokens made with it."""
 
-    async def find_and_revoke(table: "KeysTable") -> StoredKey:
+    async def find_and_revoke(table: KeysTable) -> StoredKey:
         key = await _find_key(table, which)
         await table.revoke(key.id, time.time())
         return key
@@ -162,7 +160,7 @@ def revoke(which: Key) -> None:
     Console(stderr=True).print(f"Revoked key [bold]{key.id}[/] ({escape(key.name)}).", highlight=False)
 
 
-async def _find_key(table: "KeysTable", which: str) -> StoredKey:
+async def _find_key(table: KeysTable, which: str) -> StoredKey:
     wanted = which.rstrip(".…")
     found = [key for key in await table.list_keys() if wanted == key.id or wanted.startswith(key.prefix)]
     if len(found) != 1:
@@ -170,7 +168,7 @@ async def _find_key(table: "KeysTable", which: str) -> StoredKey:
     return found[0]
 
 
-def _with_table(work: "Callable[[KeysTable], Awaitable[T]]") -> T:
+def _with_table(work: Callable[[KeysTable], Awaitable[T]]) -> T:
     async def run() -> T:
         table = create_keys_table(Settings())
         if table is None:
