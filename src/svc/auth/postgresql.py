@@ -15,9 +15,9 @@ _DRIVER_ERRORS = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.Interna
 
 
 class PostgreSQL:
-    """Up to five connections, kept for later statements and checked before each: the database may have restarted.
+    """Up to five connections, which are kept, and checked before each use: one may have died while it was idle.
 
-    asyncpg's own pool has no such check, and one may fail a statement only because a connection died while it was idle.
+    asyncpg's own pool has no such check: it only knows what was closed properly.
     """
 
     skip_locked = "FOR UPDATE SKIP LOCKED"
@@ -105,6 +105,6 @@ def _describe_failures() -> Iterator[None]:
     except TimeoutError:
         raise KeysUnavailable(f"database has not answered for {TIMEOUT} seconds") from None
     except OSError as error:
-        raise KeysUnavailable(str(error)) from error
+        raise KeysUnavailable(str(error) or type(error).__name__) from error
     except _DRIVER_ERRORS as error:  # without its details, which quote the values of a row
         raise KeysUnavailable(str(error.args[0])) from None

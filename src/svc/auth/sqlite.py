@@ -60,7 +60,7 @@ class SQLite:
         try:
             return await asyncio.get_running_loop().run_in_executor(self._thread, work_in_time)
         except (sqlite3.Error, OSError) as error:
-            raise KeysUnavailable(str(error)) from error
+            raise KeysUnavailable(str(error) or type(error).__name__) from error
 
     def _connect(self) -> sqlite3.Connection:
         """The connection, which is reopened every minute, so that a replaced file is noticed."""
@@ -87,7 +87,7 @@ def _execute(connection: sqlite3.Connection, sql: str, *values: object) -> Rows:
 def _transact(connection: sqlite3.Connection, script: Script) -> None:
     _enable_write_ahead_log(connection)
     connection.execute("BEGIN IMMEDIATE")
-    with connection, suppress(StopIteration):
+    with connection, suppress(StopIteration):  # commits, or rolls back if a statement fails
         statement = next(script)
         while True:
             statement = script.send(_execute(connection, statement))
