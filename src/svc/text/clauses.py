@@ -2,7 +2,6 @@
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from itertools import groupby
 
 from svc.text.g2p import Phonemizer
@@ -31,10 +30,9 @@ def make_clauses(
     for start, end, manner in runs:
         language = choose_language(text[start:end] if manner.language else unmarked, manner)
         inside = [each.shift(-start) for each in replacements if start <= each.start < end]
-        words = [
-            replace(word, start=word.start + start, end=word.end + start)
-            for word in pronounce(text[start:end], language, inside, phonemizer)
-        ]
+        words = pronounce(text[start:end], language, inside, phonemizer)
+        if start:
+            words = [word.move(word.start + start, word.end + start) for word in words]
         clauses += [Clause(list(part), language.base, manner) for manner, part in _group_by_manner(words, changes)]
     return clauses
 

@@ -193,7 +193,7 @@ def _find_end(phrase: Phrase, following: list[Phrase], origins: list[int]) -> in
 
 def _locate(word: Word, origins: list[int]) -> Word:
     """The word with its position in the caller's text instead of the sentence."""
-    return replace(word, start=origins[word.start], end=origins[word.end - 1] + 1)
+    return word.move(origins[word.start], origins[word.end - 1] + 1)
 
 
 def _ends_paragraph(sentence: str) -> bool:

@@ -1,6 +1,7 @@
 """Detects the language of a text by its script, its short frequent words and its telling letters, then by n-grams."""
 
 import re
+from collections import Counter
 
 from svc.text.language import Language, Script, find_script
 from svc.text.language_ngrams import load_classifier
@@ -19,8 +20,8 @@ _WORD_LENGTHS = {Script.HANGUL: 3}
 def detect_language(text: str, base: Language) -> Language:
     """The language to speak `text` in: `base`, unless the text is clearly in another."""
     counts = dict.fromkeys(Script, 0)
-    for character in text:
-        counts[find_script(character)] += 1
+    for character, count in Counter(text).items():
+        counts[find_script(character)] += count
     # Roughly how many words there are in each script: a Han character is most of a word.
     words = {script: counts[script] / _WORD_LENGTHS.get(script, 4) for script in (*_TELLING_SCRIPTS, Script.CYRILLIC)}
     words[Script.HAN] = counts[Script.HAN] / 1.5 + counts[Script.KANA] / 3

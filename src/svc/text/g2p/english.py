@@ -163,6 +163,8 @@ def _spell_out(number: str) -> list[str]:
 
 def _simplify(word: str) -> str:
     """The word as lexicons have it: straight apostrophes, no ligatures or full-width letters."""
+    if word.isascii():
+        return word
     straight = "".join("'" if character in APOSTROPHES else character for character in word)
     return normalize("NFKC", straight)
 

@@ -78,7 +78,7 @@ def from_ipa(ipa: str, language: Language) -> str:
 
 def restrict_to_vocabulary(phonemes: str) -> str:
     """The phonemes, with symbols outside the vocabulary replaced by the nearest in it, or left out."""
-    if all(symbol in VOCABULARY for symbol in phonemes):
+    if VOCABULARY.keys() >= set(phonemes):
         return phonemes
     return "".join(symbol if symbol in VOCABULARY else _find_nearest(symbol) for symbol in phonemes)
 

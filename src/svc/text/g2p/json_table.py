@@ -3,6 +3,7 @@
 import json
 import re
 from array import array
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 from zlib import crc32
@@ -19,8 +20,10 @@ class JsonTable:
     every other thread waiting for a tenth of a second.
     """
 
-    def __init__(self, text: bytes) -> None:
+    def __init__(self, text: bytes, parse: Callable[[bytes], Any] = json.loads) -> None:
+        """`parse` makes a value of its JSON, once as long as it is kept."""
         self._text = text
+        self._parse = parse
         count = sum(1 for _ in _ENTRY.finditer(text))
         # A hash table of where the entries begin, at most half full; 0 is a free slot, for there the object begins.
         self._mask = (1 << (2 * count).bit_length()) - 1
@@ -46,6 +49,6 @@ class JsonTable:
             if self._text.startswith(quoted + b":", start):
                 entry = _ENTRY.match(self._text, start)
                 assert entry is not None
-                return json.loads(entry[2])
+                return self._parse(entry[2])
             slot = (slot + 1) & self._mask
         return None

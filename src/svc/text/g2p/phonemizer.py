@@ -128,7 +128,7 @@ def _fix_spaces(tokens: list[PhonemeToken]) -> list[PhonemeToken]:
     """No space before a closing mark, nor at the end."""
     following = [token.phonemes for token in tokens[1:]] + ["."]
     return [
-        replace(token, space=token.space and after not in _CLOSING_MARKS)
+        replace(token, space=False) if token.space and after in _CLOSING_MARKS else token
         for token, after in zip(tokens, following, strict=False)
     ]
 
@@ -144,17 +144,19 @@ class _Run:
 
 def _split_by_script(text: str, language: Language) -> list[_Run]:
     """The text in runs of one backend each; characters that all scripts use stay with the run before them."""
-    scripts = [find_script(character) for character in text]
-    backends = _choose_backends(set(scripts), language)
+    scripts = {character: find_script(character) for character in set(text)}
+    of_scripts = _choose_backends(set(scripts.values()), language)
+    backends = {each: of_scripts[script] for each, script in scripts.items() if script is not Script.COMMON}
     runs: list[_Run] = []
     backend, start = None, 0
-    for at, script in enumerate(scripts):
-        if script is Script.COMMON or backends[script] == backend:
+    for at, character in enumerate(text):
+        needed = backends.get(character, backend)
+        if needed == backend:
             continue
         if backend is not None:
             runs.append(_Run(backend, start, at))
             start = at
-        backend = backends[script]
+        backend = needed
     if text:
         runs.append(_Run(backend or language, start, len(text)))
     return runs

@@ -3,6 +3,9 @@
 import json
 import re
 
+import numpy as np
+import numpy.typing as npt
+
 from svc.text.g2p.json_table import JsonTable
 from svc.text.g2p.lexicon import read_asset
 
@@ -18,7 +21,9 @@ class Tagger:
         model = json.loads(rest + b"}")
         self._unambiguous: dict[str, str] = model["tagdict"]
         self._vocabulary = frozenset(model["vocab"])
-        self._weights = JsonTable(weights)
+        # Of tags with the same score, the last of the alphabet is taken.
+        self._tags: list[str] = sorted(model["tags"], reverse=True)
+        self._weights = JsonTable(weights, self._parse_weights)
 
     def __call__(self, words: list[str]) -> list[str]:
         """One tag per word; a contraction ("she's") has the tag of its first part."""
@@ -56,12 +61,16 @@ class Tagger:
             f"s3+1={one_on[-3:]}",
             f"w+2={two_on}",
         )
-        scores: dict[str, float] = {}
+        scores = np.zeros(len(self._tags))
         for feature in features:
-            weights: dict[str, float] = self._weights.get(feature) or {}
-            for tag, weight in weights.items():
-                scores[tag] = scores.get(tag, 0.0) + weight
-        return max(scores, key=lambda tag: (scores[tag], tag)) if scores else "NN"
+            if (weights := self._weights.get(feature)) is not None:
+                scores += weights
+        return self._tags[scores.argmax()]
+
+    def _parse_weights(self, text: bytes) -> npt.NDArray[np.float64]:
+        """[tags]: zero for those that a feature says nothing about."""
+        weights = json.loads(text)
+        return np.array([weights.get(tag, 0.0) for tag in self._tags])
 
     def _normalise(self, word: str) -> str:
         """The word as a feature: numbers and rare words only by their shape."""
