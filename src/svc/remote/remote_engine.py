@@ -99,7 +99,7 @@ class _Delivered:
         if self._position <= self._samples:
             return None
         samples = chunk.samples[max(0, self._samples - start) :]
-        timings = tuple(timing for timing in chunk.timings if timing.phoneme >= self._phonemes)
+        timings = tuple([timing for timing in chunk.timings if timing.phoneme >= self._phonemes])
         self._samples = self._position
         self._phonemes += len(timings)
         return Chunk(samples, timings)

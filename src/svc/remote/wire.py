@@ -4,14 +4,15 @@ Ray, or the first process of a machine, tells where the replicas are, and starts
 through Ray: its calls take ten times as long for each chunk as the connection itself.
 
 A connection begins with the replica's token, which only those are told who may call it. Then come requests, each of
-which is answered before the next: messages are pickled, with their length before them. Closing it cancels the request.
+which is answered before the next. Closing it cancels the request. A message is pickled, and its arrays follow as they
+are, so that pickle does not copy them: first the number of these parts, then their lengths, then the parts.
 """
 
 import asyncio
 import pickle
 import socket
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +20,7 @@ from svc.engine.protocol import Chunk, Utterance
 
 TOKEN_BYTES = 32
 
-_LENGTH = struct.Struct("!I")
+_NUMBER = struct.Struct("!I")
 _CONNECT_SECONDS = 5.0
 # For work that nobody listens to yet.
 _BACKGROUND_SECONDS = 2.0
@@ -53,14 +54,27 @@ class EngineDescription:
 
 
 def pack(message: object) -> bytes:
-    content = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
-    return _LENGTH.pack(len(content)) + content
+    arrays: list[pickle.PickleBuffer] = []
+    content = pickle.dumps(message, 5, buffer_callback=arrays.append)
+    parts: list[bytes | memoryview] = [content, *(array.raw() for array in arrays)]
+    return b"".join([*map(_NUMBER.pack, [len(parts), *map(len, parts)]), *parts])
 
 
 async def read_message(reader: asyncio.StreamReader) -> Any:
     """Raises `EOFError` where the connection ends."""
-    (length,) = _LENGTH.unpack(await reader.readexactly(_LENGTH.size))
-    return pickle.loads(await reader.readexactly(length))
+    (count,) = _NUMBER.unpack(await reader.readexactly(_NUMBER.size))
+    lengths = _unpack_lengths(await reader.readexactly(count * _NUMBER.size))
+    return _unpack([bytearray(await reader.readexactly(length)) for length in lengths])
+
+
+def _unpack_lengths(content: bytes | bytearray) -> list[int]:
+    return [length for (length,) in _NUMBER.iter_unpack(content)]
+
+
+def _unpack(parts: Sequence[bytearray]) -> Any:
+    """The arrays are in the memory of their parts."""
+    content, *arrays = parts
+    return pickle.loads(content, buffers=arrays)
 
 
 class Connection:
@@ -83,12 +97,13 @@ class Connection:
             yield answer
 
     def _read(self) -> Any:
-        (length,) = _LENGTH.unpack(self._read_exactly(_LENGTH.size))
-        return pickle.loads(self._read_exactly(length))
+        (count,) = _NUMBER.unpack(self._read_exactly(_NUMBER.size))
+        lengths = _unpack_lengths(self._read_exactly(count * _NUMBER.size))
+        return _unpack([self._read_exactly(length) for length in lengths])
 
-    def _read_exactly(self, count: int) -> bytes:
-        content = self._file.read(count)
-        if len(content) < count:
+    def _read_exactly(self, count: int) -> bytearray:
+        content = bytearray(count)
+        if self._file.readinto(content) < count:
             raise EOFError
         return content
 
