@@ -222,7 +222,8 @@ class Admission:
         # The first is always let in: an engine that is slower than real time serves one text after the other.
         if own and self._load_of(*own, waiter.place) > self._max_load * self._key_share:
             return self._busy()
-        if self._places and self._load_of(*self._places, waiter.place) > self._max_load:
+        # Where no other key has a text, its own are all.
+        if len(own) < len(self._places) and self._load_of(*self._places, waiter.place) > self._max_load:
             return self._busy()
         return None
 

@@ -31,7 +31,7 @@ def load(demands: Sequence[Demand], real_time_factor: float, workers: int = 1) -
     buffered, remaining, start_seconds = np.array(
         [(each.buffered, each.remaining, each.start_seconds) for each in demands]
     ).T
-    moments = np.unique(np.concatenate([buffered + remaining, buffered[start_seconds > 0]]))[:, None]
+    moments = np.concatenate([buffered + remaining, buffered[start_seconds > 0]])[:, None]
     due = buffered <= moments
     work = due * (start_seconds + np.minimum(moments - buffered, remaining) * real_time_factor)
     shares = work.sum(axis=1) / workers / np.maximum(moments[:, 0], _SHORTEST_SECONDS)
