@@ -61,8 +61,11 @@ class RefuseWhileDraining:
         await response(scope, receive, send)
 
 
-def require_json(request: Request) -> None:
-    """Refuses a body that says it is something else; one that says nothing is taken for JSON."""
+async def require_json(request: Request) -> None:
+    """Refuses a body that says it is something else; one that says nothing is taken for JSON.
+
+    It waits for nothing, but what is not `async` would be run in a thread of its own.
+    """
     content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if content_type and content_type != "application/json" and not content_type.endswith("+json"):
         raise UnsupportedMediaType(content_type)
