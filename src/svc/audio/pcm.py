@@ -24,8 +24,9 @@ def to_int16(samples: Samples) -> Int16:
 
     Without dither: its noise would be louder than the rounding error, which speech masks.
     """
-    steps: Samples = np.rint(samples * np.float32(FULL_SCALE))
-    return np.clip(steps, -FULL_SCALE, FULL_SCALE - 1).astype(np.int16)
+    steps: Samples = samples * np.float32(FULL_SCALE)
+    np.rint(steps, out=steps)
+    return np.clip(steps, -FULL_SCALE, FULL_SCALE - 1, out=steps).astype(np.int16)
 
 
 class Writer(ABC):
@@ -55,7 +56,7 @@ class PcmWriter(Writer):
         self._sample_rate = output_format.sample_rate
 
     def write(self, samples: Int16) -> bytes:
-        return samples.astype("<i2").tobytes()
+        return samples.astype("<i2", copy=False).tobytes()
 
 
 class WavWriter(PcmWriter):

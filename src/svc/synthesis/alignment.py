@@ -53,10 +53,10 @@ class Alignment:
     def add(self, text: str, start: float, end: float) -> None:
         """Adds the text's characters, each with an equal share of the time."""
         share = (end - start) / len(text) if text else 0.0
-        for index, character in enumerate(text):
-            self.characters.append(character)
-            self.starts.append(start + index * share)
-            self.ends.append(end if index == len(text) - 1 else start + (index + 1) * share)
+        starts = [start + index * share for index in range(len(text))]
+        self.characters.extend(text)
+        self.starts.extend(starts)
+        self.ends.extend([*starts[1:], end] if text else ())
 
     def split(self, seconds: float) -> tuple["Alignment", "Alignment"]:
         """The characters that begin before this time, none of which ends after it, and the others."""
@@ -68,26 +68,26 @@ class Alignment:
 
 
 def align(phrase: Phrase, timings: Sequence[Timing], phrase_start: float) -> AlignedWords:
-    """The words of a phrase whose phonemes have these times; the phrase began at `phrase_start` seconds.
+    """The words of a phrase whose phonemes have these times, in order; the phrase began at `phrase_start` seconds.
 
     Without timings it is the pause after the phrase, in which what follows the last word has its time.
     """
     if not timings:
         return AlignedWords((), phrase.end)
-    times = {timing.phoneme: timing for timing in timings}
+    timed = [timing.phoneme for timing in timings]
     words: list[TimedWord] = []
     last_position = phrase.words[-1].end if phrase.pause else phrase.end
     next_starts = [*(word.start for word in phrase.words[1:]), last_position]
     first = position = 0
     for word, next_start in zip(phrase.words, next_starts, strict=False):
-        found = [times[index] for index in range(first, first + len(word.phonemes)) if index in times]
-        if found:
-            begun, done = found[0].phoneme - first, found[-1].phoneme + 1 - first
+        low, high = bisect_left(timed, first), bisect_left(timed, first + len(word.phonemes))
+        if low < high:
+            begun, done = timed[low] - first, timed[high - 1] + 1 - first
             words.append(
                 TimedWord(
                     word,
-                    phrase_start + found[0].start,
-                    phrase_start + found[-1].end,
+                    phrase_start + timings[low].start,
+                    phrase_start + timings[high - 1].end,
                     begun / len(word.phonemes),
                     done / len(word.phonemes),
                 )

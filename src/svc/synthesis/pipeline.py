@@ -241,7 +241,9 @@ class AlignedEncoder:
     def _take_silence(self, samples: Samples | None = None) -> Samples:
         """The samples after the pause that precedes them."""
         silence, self._silence = self._silence, self._silence[:0]
-        return silence if samples is None else np.concatenate([silence, samples])
+        if samples is None:
+            return silence
+        return np.concatenate([silence, samples]) if len(silence) else samples
 
     def _measure(self) -> float:
         """The seconds of all audio up to here."""

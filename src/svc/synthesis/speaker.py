@@ -86,9 +86,9 @@ class Speaker:
 
 def _amplify(samples: Samples, decibels: float) -> Samples:
     amplified: Samples = samples * np.float32(10 ** (decibels / 20))
-    excess = np.abs(amplified) - np.float32(_KNEE)
-    if excess.max(initial=0.0) <= 0:
+    if max(amplified.max(initial=0.0), -amplified.min(initial=0.0)) <= np.float32(_KNEE):
         return amplified
+    excess = np.abs(amplified) - np.float32(_KNEE)
     room = np.float32(_CEILING - _KNEE)
     limited: Samples = np.where(
         excess > 0, np.copysign(np.float32(_KNEE) + room * np.tanh(excess / room), amplified), amplified
