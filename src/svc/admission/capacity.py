@@ -31,8 +31,16 @@ def load(demands: Sequence[Demand], real_time_factor: float, workers: int = 1) -
     buffered, remaining, start_seconds = np.array(
         [(each.buffered, each.remaining, each.start_seconds) for each in demands]
     ).T
-    moments = np.concatenate([buffered + remaining, buffered[start_seconds > 0]])[:, None]
-    due = buffered <= moments
-    work = due * (start_seconds + np.minimum(moments - buffered, remaining) * real_time_factor)
-    shares = work.sum(axis=1) / workers / np.maximum(moments[:, 0], _SHORTEST_SECONDS)
+    ends = buffered + remaining
+    moments = np.concatenate([ends, buffered[start_seconds > 0]])
+    # The work up to a moment is a line that bends where a listener begins to want audio, and where one has all. These
+    # are sorted: a table of all listeners and moments takes milliseconds for hundreds of them.
+    times = np.concatenate([buffered, ends])
+    slopes = np.repeat([real_time_factor, -real_time_factor], len(demands))
+    heights = np.concatenate([start_seconds, np.zeros(len(demands))]) - slopes * times
+    order = times.argsort()
+    slope, height = np.cumsum([slopes[order], heights[order]], axis=1)
+    last = times[order].searchsorted(moments, side="right") - 1
+    work = height[last] + slope[last] * moments
+    shares = work / workers / np.maximum(moments, _SHORTEST_SECONDS)
     return float(shares.max())
