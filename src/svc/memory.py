@@ -4,6 +4,9 @@ import ctypes
 import gc
 
 _ARENA_MAX = -8  # glibc's M_ARENA_MAX
+# After so many new objects the collector looks for cycles. A text makes thousands, nearly all of them without any: with
+# Python's own 700, that would be several rounds for each.
+_NEW_OBJECTS = 20_000
 
 
 def limit_arenas(count: int) -> None:
@@ -25,3 +28,4 @@ def freeze() -> None:
     as it takes to look at every entry of the lexicons."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(_NEW_OBJECTS)
