@@ -168,3 +168,13 @@ def test_the_engine_keeps_the_times(pipeline: Pipeline) -> None:
         _assert_clip(pipeline, VOICE, text)
         _assert_stream(pipeline, VOICE, text, "pcm_16000")
         _assert_frames(pipeline, VOICE, _cut(text, rng), "pcm_24000")
+
+
+@pytest.mark.parametrize("output", OUTPUTS)
+def test_without_timestamps_the_audio_is_the_same(output: str) -> None:
+    request, audio = SynthesisRequest("Dr. Fox paid $5. Then he left.", VOICE), formats.find(output)
+    plain = AudioPart.join(list(PIPELINE.stream(request, audio, timestamps=False)))
+    timed = AudioPart.join(list(PIPELINE.stream(request, audio)))
+    assert (plain.audio, plain.seconds, plain.end) == (timed.audio, timed.seconds, timed.end)
+    assert "".join(timed.alignment.characters) == request.text
+    assert plain.alignment == plain.normalized == Alignment()

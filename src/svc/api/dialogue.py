@@ -56,7 +56,7 @@ def router(synthesis: HttpSynthesis, voices: DialogueVoices) -> APIRouter:
         """
         audio = formats.find(output_format)
         request = parse_request(body, http)
-        clip = await synthesis.render(request, audio, http)
+        clip = await synthesis.render(request, audio, http, timestamps=True)
         return TimestampedClip(clip, _headers(request, body), _voice_ids(body))
 
     @router.post("/stream", responses=AUDIO, response_class=StreamingResponse)
@@ -77,7 +77,7 @@ def router(synthesis: HttpSynthesis, voices: DialogueVoices) -> APIRouter:
         """
         audio = formats.find(output_format)
         request = parse_request(body, http)
-        parts = await synthesis.start(request, audio, http)
+        parts = await synthesis.start(request, audio, http, timestamps=True)
         return TimestampStream(parts, "application/x-ndjson", _headers(request, body), _voice_ids(body))
 
     return router

@@ -35,25 +35,28 @@ class HttpSynthesis:
             raise TextTooLong(length, self._max_characters)
         self._pipeline.require_allowed_length(*texts)
 
-    async def render(self, request: SynthesisRequest | Dialogue, audio: OutputFormat, http: Request) -> Clip:
+    async def render(
+        self, request: SynthesisRequest | Dialogue, audio: OutputFormat, http: Request, *, timestamps: bool = False
+    ) -> Clip:
         """The whole clip; a client that hangs up ends the work."""
         clip = Clip()
+        parts = self._pipeline.render(request, audio, clip, timestamps=timestamps)
 
         async def work() -> None:
-            making = self._synthesize(request, self._pipeline.render(request, audio, clip), http, live=False)
-            async with aclosing(making) as parts:
-                async for _ in parts:
+            async with aclosing(self._synthesize(request, parts, http, live=False)) as making:
+                async for _ in making:
                     pass
 
         await run_unless_disconnected(http, work())
         return clip
 
     async def start(
-        self, request: SynthesisRequest | Dialogue, audio: OutputFormat, http: Request
+        self, request: SynthesisRequest | Dialogue, audio: OutputFormat, http: Request, *, timestamps: bool = False
     ) -> AsyncGenerator[AudioPart]:
         """The parts, once the first is there: what fails at once fails with a status of its own."""
         started = time.monotonic()
-        parts = self._synthesize(request, self._pipeline.stream(request, audio), http, live=True)
+        making = self._pipeline.stream(request, audio, timestamps=timestamps)
+        parts = self._synthesize(request, making, http, live=True)
         first = await run_unless_disconnected(http, anext(parts))
         self._metrics.first_byte_seconds.observe(time.monotonic() - started)
 

@@ -60,7 +60,8 @@ def router(
         """Synthesizes a text and returns JSON: the whole clip in base64, and the times of every character."""
         audio = formats.find(output_format)
         request = parse_request(voice_id, body, http)
-        return TimestampedClip(await synthesis.render(request, audio, http), _headers(request, body))
+        clip = await synthesis.render(request, audio, http, timestamps=True)
+        return TimestampedClip(clip, _headers(request, body))
 
     @router.post("/{voice_id}/stream", responses=AUDIO, response_class=StreamingResponse)
     async def stream_speech(
@@ -78,9 +79,8 @@ def router(
         """Synthesizes a text and streams lines of JSON, each with audio in base64 and the times of its characters."""
         audio = formats.find(output_format)
         request = parse_request(voice_id, body, http)
-        return TimestampStream(
-            await synthesis.start(request, audio, http), "application/x-ndjson", _headers(request, body)
-        )
+        parts = await synthesis.start(request, audio, http, timestamps=True)
+        return TimestampStream(parts, "application/x-ndjson", _headers(request, body))
 
     return router
 

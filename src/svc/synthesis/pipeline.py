@@ -20,7 +20,7 @@ from svc.audio.time_stretch import stretch
 from svc.audio.watermark import embed_watermark
 from svc.engine.protocol import Chunk, Engine, Samples
 from svc.errors import AudioTooLong
-from svc.synthesis.alignment import AlignedWords, Aligner, Alignment, align
+from svc.synthesis.alignment import Aligner, Alignment
 from svc.synthesis.request import AudioPart, Clip, Dialogue, Parts, SpeechChunk, SynthesisRequest, VoiceSegment
 from svc.synthesis.speaker import FindVoice, NoteLanguage, Speaker
 from svc.text import markup
@@ -74,17 +74,21 @@ class Pipeline:
         yield from synthesizer.synthesize(phrases)
         if synthesizer.seconds == start_seconds:
             silence = _silence(_EMPTY_SECONDS, self.sample_rate)
-            yield SpeechChunk(silence, AlignedWords(), start_seconds + _EMPTY_SECONDS)
+            yield SpeechChunk(silence, start_seconds + _EMPTY_SECONDS)
 
-    def stream(self, request: SynthesisRequest | Dialogue, output_format: OutputFormat) -> Parts:
+    def stream(
+        self, request: SynthesisRequest | Dialogue, output_format: OutputFormat, *, timestamps: bool = True
+    ) -> Parts:
         """The encoded speech of a text or a dialogue, part by part as it is made."""
-        with closing(self.create_encoder(output_format)) as encoder:
+        with closing(self.create_encoder(output_format, timestamps=timestamps)) as encoder:
             yield from self._encode(request, encoder)
             yield encoder.flush()
 
-    def render(self, request: SynthesisRequest | Dialogue, output_format: OutputFormat, clip: Clip) -> Parts:
+    def render(
+        self, request: SynthesisRequest | Dialogue, output_format: OutputFormat, clip: Clip, *, timestamps: bool = True
+    ) -> Parts:
         """Joins the stream into one file; the parts only tell how many seconds were added to the clip."""
-        with closing(self.create_encoder(output_format, whole=True)) as encoder:
+        with closing(self.create_encoder(output_format, whole=True, timestamps=timestamps)) as encoder:
             for part in self._encode(request, encoder):
                 clip.add(part)
                 yield AudioPart(seconds=part.seconds)
@@ -132,8 +136,10 @@ class Pipeline:
             start_seconds,
         )
 
-    def create_encoder(self, output_format: OutputFormat, *, whole: bool = False) -> "AlignedEncoder":
-        return AlignedEncoder(output_format, self.sample_rate, whole=whole)
+    def create_encoder(
+        self, output_format: OutputFormat, *, whole: bool = False, timestamps: bool = True
+    ) -> "AlignedEncoder":
+        return AlignedEncoder(output_format, self.sample_rate, whole=whole, timestamps=timestamps)
 
 
 class Synthesizer:
@@ -172,7 +178,7 @@ class Synthesizer:
                 self.seconds += len(samples) / self._engine.sample_rate
                 if self.seconds - first > self._max_seconds:
                     raise AudioTooLong(None, self._max_seconds)
-                yield SpeechChunk(samples, align(phrase, chunk.timings, start), self.seconds)
+                yield SpeechChunk(samples, self.seconds, phrase, chunk.timings, start)
 
     def _synthesize(self, phrase: Phrase, speaker: "Speaker") -> Iterator[Chunk]:
         if phrase.words:
@@ -194,9 +200,13 @@ class AlignedEncoder:
 
     A character goes with the audio in which it begins to be heard: resampling and codecs hold back some tens of
     milliseconds, and no time lies beyond the audio that was given out. For a `whole` clip that does not matter.
+    Without `timestamps` there are no characters: to give them times takes as long as to encode the audio.
     """
 
-    def __init__(self, output_format: OutputFormat, sample_rate: int, *, whole: bool = False) -> None:
+    def __init__(
+        self, output_format: OutputFormat, sample_rate: int, *, whole: bool = False, timestamps: bool = True
+    ) -> None:
+        self._timestamps = timestamps
         self._encoder = encoders.create(output_format, sample_rate)
         self._sample_rate = sample_rate
         self._bit_rate = None if whole else output_format.constant_bit_rate
@@ -222,13 +232,16 @@ class AlignedEncoder:
 
     def add_text(self, text: str) -> None:
         """Adds to the caller's text, whose characters the following chunks are aligned with."""
-        self._aligner.add_text(text)
+        if self._timestamps:
+            self._aligner.add_text(text)
 
     def encode(self, chunk: SpeechChunk) -> AudioPart:
         audio = self._encoder.encode(self._take_silence(chunk.samples))
         self.seconds = chunk.end_seconds
-        self._original.extend(self._aligner.align_original(chunk.aligned, chunk.end_seconds))
-        self._normalized.extend(self._aligner.align_normalized(chunk.aligned, chunk.end_seconds))
+        if self._timestamps:
+            aligned = chunk.aligned
+            self._original.extend(self._aligner.align_original(aligned, chunk.end_seconds))
+            self._normalized.extend(self._aligner.align_normalized(aligned, chunk.end_seconds))
         self._bytes += len(audio)
         return self._make_part(audio, self._measure())
 

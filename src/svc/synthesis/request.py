@@ -3,9 +3,10 @@
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from svc.engine.protocol import Samples
-from svc.synthesis.alignment import AlignedWords, Alignment
+from svc.engine.protocol import Samples, Timing
+from svc.synthesis.alignment import AlignedWords, Alignment, align
 from svc.text.language import Language
+from svc.text.phrases import Phrase
 from svc.text.pronunciation_rules import Rules
 from svc.voices.catalogue import Voice
 from svc.voices.settings import VoiceSettings
@@ -81,11 +82,19 @@ class Dialogue:
 
 @dataclass(frozen=True, slots=True)
 class SpeechChunk:
-    """A piece of speech as samples, the words in it, and the seconds of speech up to its end."""
+    """A piece of speech as samples, and the seconds of speech up to its end."""
 
     samples: Samples
-    aligned: AlignedWords
     end_seconds: float
+    phrase: Phrase | None = None
+    """The phrase that it is a part of, which began at `phrase_start` seconds."""
+    timings: tuple[Timing, ...] = ()
+    phrase_start: float = 0.0
+
+    @property
+    def aligned(self) -> AlignedWords:
+        """The words in it. They are looked for here, because most callers want no times."""
+        return align(self.phrase, self.timings, self.phrase_start) if self.phrase else AlignedWords()
 
 
 @dataclass(frozen=True, slots=True)
