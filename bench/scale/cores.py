@@ -68,6 +68,7 @@ def make_report(
             "live listeners",
             "ratio",
             "first byte alone",
+            "server, ms of a core for a second",
             "engine alone",
             "ratio",
             "bar",
@@ -86,6 +87,7 @@ def make_report(
             str(each.listeners),
             f"{ratios[1]:.2f}",
             f"{1000 * each.first_byte:.0f} ms",
+            f"{1000 * each.server_seconds:.2f}",
             f"{alone[count]:.1f}",
             f"{alone[count] / alone[least]:.2f}",
             "" if (count, least) != _BAR_CORES else "met" if met else "missed",
@@ -95,7 +97,8 @@ def make_report(
         f"other. Bars for {_BAR_CORES[0]} cores to {_BAR_CORES[1]}: "
         + ", ".join(f"{name} {bar:g} times" for name, bar in _BARS.items())
         + ". Engine alone: speech a second of a process with one thread on each core, without server and clients, "
-        "which is all that the cores have.",
+        "which is all that the cores have. Server: CPU time of the process that answers the requests, for a second of "
+        "speech; where the engine is in other processes, a full core is the most that it can serve.",
         speakers.EXPLANATION,
     ]
     if missing:

@@ -8,6 +8,7 @@ from random import Random
 from statistics import median
 from typing import Any
 
+from bench.load.client import read_figures
 from bench.load.listeners import STARVED_OVER, Heard, listen, make_texts
 
 # Admission would refuse what is too much, and it is that which is looked for.
@@ -30,6 +31,8 @@ class Measured:
     listeners: int
     first_byte: float
     """The median, in seconds."""
+    server_seconds: float = 0.0
+    """CPU time of the process that answers the requests for a second of speech; with the engine, if it has that."""
     tried: dict[int, int] = field(default_factory=dict)
     """How many had a gap, or were refused, for each number of listeners."""
 
@@ -45,7 +48,7 @@ def measure(address: str, cores: int, seconds: float) -> Measured:
 async def _measure(address: str, cores: int, seconds: float) -> Measured:
     await measure_speech(address, 2 * cores, min(seconds, 10))  # warms it
     first_byte = await measure_first_byte(address, _FIRST_BYTES)
-    speech_a_second = await measure_speech(address, 2 * cores, seconds)
+    speech_a_second, server_seconds = await _measure_speech_and_server(address, 2 * cores, seconds)
     tried: dict[int, int] = {}
 
     async def holds(listeners: int) -> bool:
@@ -54,7 +57,19 @@ async def _measure(address: str, cores: int, seconds: float) -> Measured:
 
     # There cannot be more listeners than seconds of speech a second.
     listeners = await find_most(holds, max(1, int(speech_a_second)))
-    return Measured(speech_a_second, listeners, first_byte, tried)
+    return Measured(speech_a_second, listeners, first_byte, server_seconds, tried)
+
+
+async def _measure_speech_and_server(address: str, clients: int, seconds: float) -> tuple[float, float]:
+    """Seconds of speech a second, and what the server's process takes of a core for each."""
+    used, began = await _read_cpu_seconds(address), time.monotonic()
+    speech_a_second = await measure_speech(address, clients, seconds)
+    spoken = speech_a_second * (time.monotonic() - began)
+    return speech_a_second, (await _read_cpu_seconds(address) - used) / spoken
+
+
+async def _read_cpu_seconds(address: str) -> float:
+    return (await read_figures(address)).get("process_cpu_seconds_total") or 0.0
 
 
 async def measure_first_byte(address: str, requests: int) -> float:

@@ -43,7 +43,7 @@ def test_the_most_that_holds_is_found(most: int) -> None:
 def test_sixteen_cores_are_held_to_two(speech: float, listeners: int, bar: str) -> None:
     points: dict[tuple[int, int | None], Measured] = {
         (2, None): Measured(10.0, 6, 0.1),
-        (16, None): Measured(speech, listeners, 0.1),
+        (16, None): Measured(speech, listeners, 0.1, 0.002),
     }
     rows = cores.make_report(points, {2: 12.0, 16: 78.0}, []).rows
     assert [row[-1] for row in rows] == ["", bar]
