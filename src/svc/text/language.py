@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_right
-from enum import Enum, StrEnum, auto
+from enum import IntEnum, StrEnum, auto
 from functools import cache
 
 from svc.text.language_table import LanguageRow, load_table
@@ -138,8 +138,11 @@ def _load_names() -> dict[str, Language]:
 _BRITISH_REGIONS = {"gb", "uk", "ie", "au", "nz", "za", "in", "sg", "hk", "ng", "ke"}
 
 
-class Script(Enum):
-    """A writing system. `COMMON` is what all of them use: spaces, digits, punctuation, symbols."""
+class Script(IntEnum):
+    """A writing system. `COMMON` is what all of them use: spaces, digits, punctuation, symbols.
+
+    A number, because it is counted and looked up for every sentence: the hash of another enum is a function in Python.
+    """
 
     COMMON = auto()
     LATIN = auto()

@@ -98,7 +98,7 @@ def _detect_latin(text: str, base: Language) -> Language:
     )
     if len(words) < _MIN_WORDS:
         return base
-    scores = {code: _score(code, words, text) for code in STOPWORDS}
+    scores = _score(words, text)
     own = scores.pop(base.code, 0.0)
     best = max(scores, key=lambda code: scores[code])
     threshold = max(_MIN_SCORE, _MIN_SHARE * len(words))
@@ -131,13 +131,17 @@ def _classify(text: str, script: Script, base: Language) -> tuple[Language, floa
     return found, same_script.get(base, 0.0) / same_script[found]
 
 
-def _score(code: str, words: list[str], text: str) -> float:
-    """How many stopwords and telling letters of the language there are; a word that n languages share counts 1/n."""
-    score = 0.0
+def _score(words: list[str], text: str) -> dict[str, float]:
+    """How many stopwords and telling letters of each language there are; a word that n languages share counts 1/n."""
+    scores = dict.fromkeys(STOPWORDS, 0.0)
     for word in words:
-        if word in STOPWORDS[code]:
-            score += 1 / sum(word in vocabulary for vocabulary in STOPWORDS.values())
-    return score + sum(letter in text.lower() for letter in _TELLING_LETTERS.get(code, ""))
+        codes = _LANGUAGES_OF_STOPWORDS.get(word, ())
+        for code in codes:
+            scores[code] += 1 / len(codes)
+    lower = text.lower()
+    for code, letters in _TELLING_LETTERS.items():
+        scores[code] += sum(letter in lower for letter in letters)
+    return scores
 
 
 # The short, frequent words of each language. The part of a word before an apostrophe keeps it: "c'", "don'".
@@ -212,4 +216,8 @@ STOPWORDS: dict[str, frozenset[str]] = {
     "fr": frozenset(_FRENCH.split()),
     "it": frozenset(_ITALIAN.split()),
     "pt": frozenset(_PORTUGUESE.split()),
+}
+_LANGUAGES_OF_STOPWORDS = {
+    word: [code for code, stopwords in STOPWORDS.items() if word in stopwords]
+    for word in frozenset().union(*STOPWORDS.values())
 }
