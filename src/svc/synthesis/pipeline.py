@@ -82,7 +82,9 @@ class Pipeline:
         """The encoded speech of a text or a dialogue, part by part as it is made."""
         with closing(self.create_encoder(output_format, timestamps=timestamps)) as encoder:
             yield from self._encode(request, encoder)
-            yield encoder.flush()
+            rest = encoder.flush()
+            if rest.audio or rest.alignment.characters:
+                yield rest
 
     def render(
         self, request: SynthesisRequest | Dialogue, output_format: OutputFormat, clip: Clip, *, timestamps: bool = True
