@@ -72,7 +72,7 @@ class Utterance:
 class Timing(NamedTuple):
     """When a phoneme of the utterance is spoken, in seconds from the start of the utterance.
 
-    A tuple, because a chunk has dozens, and a dataclass takes ten times as long on its way from another process.
+    A tuple, because a chunk has a dozen, and to unpickle a dataclass takes nearly five times as long.
     """
 
     phoneme: int

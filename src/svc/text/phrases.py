@@ -45,7 +45,7 @@ class Word:
         return self.phonemes + " " if self.space else self.phonemes
 
     def move(self, start: int, end: int) -> "Word":
-        """The same word for other characters; `replace` takes three times as long, and every word is moved."""
+        """The same word for other characters; `replace` takes twice as long, and every word is moved."""
         return Word(start, end, self.spoken, self.tail, self.phonemes, self.space, self.share)
 
 
