@@ -7,7 +7,6 @@ import numpy as np
 from bench.recorder import Recorder
 from svc.audio import decode, equalizer
 from svc.audio.equalizer import Equalizer
-from svc.audio.loudness import measure_loudness
 from svc.cloning.gradients import VoiceRefiner
 from svc.cloning.refinement import JUDGING_TEXT, is_clearly_better
 from svc.cloning.speaker_encoder import OnnxSpeakerEncoder, SpeakerEmbedding
@@ -16,7 +15,7 @@ from svc.synthesis.request import SynthesisRequest
 from svc.text.language import Language
 from svc.voices.built_in import PREVIEW_TEXTS
 from svc.voices.catalogue import Voice
-from svc.voices.loudness import CALIBRATION_TEXTS
+from svc.voices.loudness import list_calibration_texts, measure_clone
 from svc.voices.parameters import VoiceParameters
 
 
@@ -62,8 +61,9 @@ def measure_in(recorder: Recorder, parameters: VoiceParameters, language: Langua
 
 
 def _measure(recorder: Recorder, parameters: VoiceParameters, preview: Samples, language: Language) -> VoiceParameters:
-    speech = [preview, _synthesize(recorder, parameters, CALIBRATION_TEXTS[language], language)]
-    return parameters.with_loudness(language, measure_loudness(np.concatenate(speech), recorder.sample_rate))
+    _, text = list_calibration_texts(language)
+    speech = [preview, _synthesize(recorder, parameters, text, language)]
+    return parameters.with_loudness(language, measure_clone(np.concatenate(speech), recorder.sample_rate, language))
 
 
 def _synthesize(recorder: Recorder, parameters: VoiceParameters, text: str, language: Language) -> Samples:

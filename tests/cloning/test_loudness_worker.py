@@ -92,7 +92,7 @@ def test_a_voice_that_is_silent_is_tried_once(serve: Serve, store: VoiceStore, m
         measured.append(1)
         return -70.0
 
-    monkeypatch.setattr("svc.cloning.trial.measure_loudness", measure)
+    monkeypatch.setattr("svc.cloning.trial.measure_clone", measure)
     old = make_voice()
     store.add(old, b"reference")
     with serve():

@@ -14,7 +14,7 @@ from svc.synthesis.request import SynthesisRequest
 from svc.text.g2p import Phonemizer
 from svc.text.language import Language
 from svc.voices.catalogue import Voice, VoiceCatalogue
-from svc.voices.loudness import CALIBRATION_TEXTS, MAX_GAIN_DB, TARGET_LUFS, find_built_in_loudness
+from svc.voices.loudness import CALIBRATION_TEXTS, MAX_GAIN_DB, TARGET_LUFS, find_built_in_loudness, measure_clone
 from tests.voices.test_parameters import make_parameters
 
 RATE = 24_000
@@ -61,6 +61,13 @@ def test_a_clone_is_brought_to_the_target(voices: VoiceCatalogue, phonemizer: Ph
 
 def test_there_is_a_text_to_measure_in_every_language_of_the_built_in_voices() -> None:
     assert CALIBRATION_TEXTS.keys() == {each.base for each in Language if not each.row}
+
+
+def test_what_clones_are_measured_with_was_compared_with_other_texts_in_every_language() -> None:
+    speech = np.random.default_rng(0).standard_normal(2 * RATE, dtype=np.float32)
+    louder = {each: measure_loudness(speech, RATE) - measure_clone(speech, RATE, each) for each in Language}
+    assert any(louder.values())
+    assert all(abs(each) < 3 for each in louder.values())
 
 
 def test_a_voice_that_was_not_measured_gets_no_gain(voices: VoiceCatalogue) -> None:

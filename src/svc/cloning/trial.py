@@ -15,7 +15,6 @@ import numpy as np
 
 from svc.audio import equalizer
 from svc.audio.equalizer import Equalizer, SpectralEnvelope
-from svc.audio.loudness import measure_loudness
 from svc.cloning.speaker_encoder import BuiltInEmbeddings, Embedding, SpeakerEncoder
 from svc.engine.protocol import Samples
 from svc.synthesis.pipeline import Pipeline
@@ -24,7 +23,7 @@ from svc.synthesis.scheduler import Scheduler
 from svc.text.language import Language
 from svc.voices.built_in import PREVIEW_TEXTS
 from svc.voices.catalogue import VoiceCatalogue
-from svc.voices.loudness import CALIBRATION_TEXTS
+from svc.voices.loudness import list_calibration_texts, measure_clone
 from svc.voices.parameters import LOUDNESSES, VoiceParameters
 
 T = TypeVar("T")
@@ -107,9 +106,9 @@ class TrialSynthesis:
         self, parameters: VoiceParameters, preview: Samples, language: Language, *, when_idle: bool
     ) -> VoiceParameters:
         """Measures the preview and one more text. What is silent stays unmeasured."""
-        text = CALIBRATION_TEXTS.get(language, PREVIEW_TEXTS[language])
+        _, text = list_calibration_texts(language)
         speech = np.concatenate([preview, await self.synthesize(parameters, text, language, when_idle=when_idle)])
-        loudness = await self.run_in_thread(measure_loudness, speech, self._pipeline.sample_rate)
+        loudness = await self.run_in_thread(measure_clone, speech, self._pipeline.sample_rate, language)
         low, high = LOUDNESSES
         return parameters.with_loudness(language, round(loudness, 2)) if low <= loudness <= high else parameters
 

@@ -3,8 +3,12 @@
 import json
 from functools import cache
 from importlib.resources import files
+from typing import TypedDict
 
+from svc.audio.loudness import measure_loudness
+from svc.engine.protocol import Samples
 from svc.text.language import Language
+from svc.voices.built_in import PREVIEW_TEXTS
 
 TARGET_LUFS = -23.0
 """The loudness of every voice in every language."""
@@ -30,20 +34,37 @@ CALIBRATION_TEXTS = {
 """What a clone says, after its preview, to measure its loudness: a few seconds of one text alone may be 1 dB off."""
 CALIBRATION_TEXTS[Language.ENGLISH_GB] = CALIBRATION_TEXTS[Language.ENGLISH_US]
 
-_BUILT_IN = "data/loudness.json"
+
+def list_calibration_texts(language: Language) -> list[str]:
+    """What a clone says to be measured: its preview, and one text more."""
+    preview = PREVIEW_TEXTS[language]
+    return [preview, CALIBRATION_TEXTS.get(language, preview)]
+
+
+class _Figures(TypedDict):
+    """What scripts/measure_loudness.py makes."""
+
+    voices: dict[str, dict[str, float]]
+    """In LUFS: of each built-in voice, in each language."""
+    calibration: dict[str, float]
+    """In dB, in each language: by how much what clones are measured with is louder than most, whoever speaks it."""
 
 
 @cache
-def _load_built_in() -> dict[str, dict[str, float]]:
-    """By the key of the voice and the language; scripts/measure_loudness.py makes it."""
-    figures: dict[str, dict[str, float]] = json.loads(files("svc").joinpath(_BUILT_IN).read_text())
+def _load_figures() -> _Figures:
+    figures: _Figures = json.loads(files("svc").joinpath("data/loudness.json").read_text())
     return figures
 
 
 def find_built_in_loudness(key: str, language: Language) -> float | None:
     """In LUFS, of a built-in voice."""
-    figures = _load_built_in().get(key)
+    figures = _load_figures()["voices"].get(key)
     return figures[measured_as(language)] if figures else None
+
+
+def measure_clone(calibration: Samples, rate: int, language: Language) -> float:
+    """In LUFS, of a voice that has spoken its preview and the calibration text."""
+    return measure_loudness(calibration, rate) - _load_figures()["calibration"][measured_as(language)]
 
 
 def measured_as(language: Language) -> Language:
