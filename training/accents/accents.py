@@ -79,16 +79,22 @@ class Accents(nn.Module):
 
 
 def load_shipped(path: Path, articulation: Mapping[str, str], voices: Voices, pitch_axis: Tensor) -> Accents:
-    """The accents of svc's file for these languages. articulation: as in data/languages.toml"""
+    """The accents of svc's file for these languages. articulation: as in data/languages.toml
+
+    Where no prosody was learned, clones have that of the language's own voices.
+    """
     with np.load(path) as stored:
         learned = {name: torch.from_numpy(stored[name].astype(np.float32)) for name in stored}
     starts = [
-        Start(code, native, None, float(learned[f"{code} prosody_share"])) for code, native in articulation.items()
+        Start(code, native, native, float(learned.get(f"{code} prosody_share", 1.0)))
+        for code, native in articulation.items()
     ]
     accents = Accents(starts, voices, pitch_axis)
     with torch.no_grad():
         for name, each in accents.named_parameters():
-            each.copy_(torch.stack([learned[f"{code} {name}"] for code in articulation]))
+            for row, start in enumerate(starts):
+                if f"{start.row} {name}" in learned:
+                    each[row] = learned[f"{start.row} {name}"]
     return accents
 
 

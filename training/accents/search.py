@@ -82,7 +82,7 @@ def main() -> None:
     inputs = Inputs.load(args.folder)
     axis, natives = inputs.load_pitch_axis(), inputs.voices.natives
     known = json.loads((args.folder / "texts.json").read_text())["articulation"]
-    languages = args.languages or list(known)
+    languages = args.languages or [language for language, native in known.items() if language != native]
     candidates = {
         language: [Start(language), *(Start(language, native) for native in natives)] for language in languages
     }

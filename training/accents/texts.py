@@ -53,7 +53,8 @@ def main() -> None:
     args = parser.parse_args()
     phonemizer = Phonemizer()
     written: dict[str, dict[str, list[tuple[str, list[str]]]]] = {"training": {}, "validation": {}, "evaluation": {}}
-    for language in (*LETTERS, *(each for each in Language if each.row and each not in LETTERS)):
+    languages = [*LETTERS, *(each for each in Language if each.row and each not in LETTERS)]
+    for language in languages:
         name = "en" if language.english else language.value
         lists = [
             [each.text for each in sentences.read(each)] for each in (f"studied/{name}", name) if sentences.exist(each)
@@ -64,7 +65,7 @@ def main() -> None:
         written["validation"][language] = prose[:half] + generated[:half]
         written["training"][language] = prose[half:] + generated[half:]
         print(language, *(len(each[language]) for each in written.values()), flush=True)
-    articulation = {language: language.articulation for language in Language if language.row}
+    articulation = {language: language.articulation for language in languages if not language.english}
     stored = {"vocabulary": VOCABULARY, "articulation": articulation, **written}
     args.output.write_text(json.dumps(stored, ensure_ascii=False))
 

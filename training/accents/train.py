@@ -36,11 +36,20 @@ KEPT_EVERY = 20.0
 
 
 class Trainer:
-    def __init__(self, inputs: Inputs, accents: Accents, batch: int, naturalness: float = NATURALNESS) -> None:
-        self.inputs, self.accents, self.batch, self.naturalness = inputs, accents, batch, naturalness
+    def __init__(
+        self,
+        inputs: Inputs,
+        accents: Accents,
+        batch: int,
+        naturalness: float = NATURALNESS,
+        likeness: float = LIKENESS,
+        cloned: float = CLONED,
+    ) -> None:
+        self.inputs, self.accents, self.batch = inputs, accents, batch
+        self.naturalness, self.likeness = naturalness, likeness
         self.start = {name: each.detach().clone() for name, each in accents.named_parameters()}
         self.targets = recognise_voices(inputs.guards, inputs.synthesis, inputs.voices, inputs.read_english(6))
-        self.maker = WindowMaker(accents, inputs.texts, "training", CLONED)
+        self.maker = WindowMaker(accents, inputs.texts, "training", cloned)
         self.maker.measure(inputs.synthesis)
         groups = [{"params": [each], "lr": RATES[name]} for name, each in accents.named_parameters()]
         self.optimizer = torch.optim.Adam(groups, betas=(0.9, 0.98))
@@ -57,7 +66,7 @@ class Trainer:
         for first in range(0, len(rows), self.batch):
             some = rows[first : first + self.batch]
             losses = self.listen([self.maker.make(row) for row in some])
-            loss = losses["entropy"] - self.naturalness * losses["mos"] - LIKENESS * losses["likeness"]
+            loss = losses["entropy"] - self.naturalness * losses["mos"] - self.likeness * losses["likeness"]
             (loss * (len(some) / len(rows))).backward()
             for name, each in losses.items():
                 totals[name] = totals.get(name, 0.0) + float(each.detach()) * len(some) / len(rows)
@@ -90,16 +99,18 @@ class Trainer:
         }
 
 
-def validate(inputs: Inputs, accents: Accents, count: int, batch: int) -> tuple[Tensor, Tensor]:
+def validate(inputs: Inputs, accents: Accents, count: int, batch: int, cloned: float) -> tuple[Tensor, Tensor]:
     """Cross-entropy and naturalness of each row, on windows that are the same each time."""
-    maker = WindowMaker(accents, inputs.texts, "validation", CLONED, seed=3)
+    maker = WindowMaker(accents, inputs.texts, "validation", cloned, seed=3)
     maker.measure(inputs.synthesis)
     windows = [maker.make(row) for row in range(len(accents.starts)) for _ in range(count)]
     loss, mos = score(inputs, accents, windows, batch)
     return loss.view(-1, count).mean(dim=1), mos.view(-1, count).mean(dim=1)
 
 
-def select(accents: Accents, start: dict[str, Tensor], inputs: Inputs, count: int, batch: int) -> dict[str, list]:
+def select(
+    accents: Accents, start: dict[str, Tensor], inputs: Inputs, count: int, batch: int, cloned: float
+) -> dict[str, list]:
     """Gives each row the best of three: as trained, with the prosody of the start, as started."""
     trained = {name: each.detach().clone() for name, each in accents.named_parameters()}
     variants = {"trained": trained, "layers": {**trained, "prosody": start["prosody"]}, "start": start}
@@ -108,7 +119,7 @@ def select(accents: Accents, start: dict[str, Tensor], inputs: Inputs, count: in
         with torch.no_grad():
             for key, each in accents.named_parameters():
                 each.copy_(values[key])
-        results[name] = validate(inputs, accents, count, batch)
+        results[name] = validate(inputs, accents, count, batch, cloned)
     totals = torch.stack([loss - MOS_WEIGHT * mos for loss, mos in results.values()])
     chosen = totals.argmin(dim=0).tolist()
     names = list(variants)
@@ -148,6 +159,8 @@ def main() -> None:
     parser.add_argument("--shipped", type=Path, help="accents.npz, to train it further")
     parser.add_argument("--rules", type=Path, help="what accents.symbols has found")
     parser.add_argument("--naturalness", type=float, default=NATURALNESS, help="its weight")
+    parser.add_argument("--likeness", type=float, default=LIKENESS, help="its weight")
+    parser.add_argument("--cloned", type=float, default=CLONED, help="share of clones among the voices")
     parser.add_argument("--validation", type=int, default=4, help="windows of each row")
     args = parser.parse_args()
     began = time.time()
@@ -163,7 +176,7 @@ def main() -> None:
         starts = [start for start in starts if not args.languages or start.row in args.languages]
         accents = Accents(starts, inputs.voices, inputs.load_pitch_axis())
     starts = accents.starts
-    trainer = Trainer(inputs, accents, args.batch, args.naturalness)
+    trainer = Trainer(inputs, accents, args.batch, args.naturalness, args.likeness, args.cloned)
     print(f"{time.time() - began:.0f} s: ready, {len(starts)} rows", flush=True)
     rows = [row for row, start in enumerate(starts) for _ in range(1 + args.often.count(start.row))]
     training, kept, steps = time.time(), time.time(), 0
@@ -179,7 +192,7 @@ def main() -> None:
             print(f"{gone:.0f} s, {steps} steps:", *(f"{name} {each:.4f}" for name, each in means.items()), flush=True)
     save(accents, args.folder / "accents.pt")
     print(f"{time.time() - began:.0f} s: trained, {steps} steps", flush=True)
-    chosen = select(accents, trainer.start, inputs, args.validation, 3 * args.batch)
+    chosen = select(accents, trainer.start, inputs, args.validation, 3 * args.batch, args.cloned)
     save(accents, args.folder / "accents.pt")
     (args.folder / "validation.json").write_text(json.dumps(chosen, indent=1))
     for row, (name, results) in chosen.items():

@@ -102,7 +102,7 @@ def main() -> None:
         return np.concatenate([ours, theirs]).astype(np.float16)
 
     none = np.zeros((len(built_in), LAYERS, STYLE))
-    gains = [10 ** (find_gain(find_built_in_loudness(voice.key)) / 20) for voice in built_in]
+    gains = [10 ** (find_gain(find_built_in_loudness(voice.key, voice.language)) / 20) for voice in built_in]
     np.savez_compressed(
         args.output,
         tables=np.stack([voice.style[:LONGEST] for voice in built_in]).astype(np.float16),
