@@ -19,7 +19,7 @@ VOICE = VoiceCatalogue(load_built_in_voices()).default
 
 def _align(text: str) -> tuple[Alignment, Alignment, float]:
     clip = Clip()
-    for _ in PIPELINE.render(SynthesisRequest(text, VOICE), formats.find("pcm_24000"), clip):
+    for _ in PIPELINE.render(SynthesisRequest(text, VOICE), formats.find("pcm_24000"), clip, timestamps=True):
         pass
     return clip.alignment, clip.normalized, clip.length / 2 / 24_000
 

@@ -45,7 +45,8 @@ def _assert_monotonic(alignment: Alignment, seconds: float) -> None:
 def _render(pipeline: Pipeline, voice: Voice, text: str) -> tuple[Clip, float]:
     clip = Clip()
     seconds = sum(
-        part.seconds for part in pipeline.render(SynthesisRequest(text, voice), formats.find("pcm_24000"), clip)
+        part.seconds
+        for part in pipeline.render(SynthesisRequest(text, voice), formats.find("pcm_24000"), clip, timestamps=True)
     )
     return clip, seconds
 
@@ -59,7 +60,7 @@ def _assert_clip(pipeline: Pipeline, voice: Voice, text: str) -> None:
 
 def _assert_stream(pipeline: Pipeline, voice: Voice, text: str, output: str) -> None:
     """No time lies after the audio so far, and the characters are all there."""
-    parts = list(pipeline.stream(SynthesisRequest(text, voice), formats.find(output)))
+    parts = list(pipeline.stream(SynthesisRequest(text, voice), formats.find(output), timestamps=True))
     bit_rate = formats.find(output).constant_bit_rate
     assert bit_rate is not None
     sent = 0
@@ -136,7 +137,7 @@ def _assert_covers(pipeline: Pipeline, voice: Voice, text: str, written: str, fi
     """What is written lasts from the first to the last word that is read for it, also in a stream."""
     request = SynthesisRequest(text, voice)
     for whole in (
-        AudioPart.join(list(pipeline.stream(request, formats.find("pcm_24000")))),
+        AudioPart.join(list(pipeline.stream(request, formats.find("pcm_24000"), timestamps=True))),
         _render(pipeline, voice, text)[0],
     ):
         original, normalized = whole.alignment, whole.normalized
@@ -154,7 +155,11 @@ def test_an_expression_lasts_as_long_as_its_words(text: str, written: str, first
 
 def test_every_part_ends_with_its_audio() -> None:
     """Clients that add up what the frames claim get the length of the speech."""
-    parts = list(PIPELINE.stream(SynthesisRequest("It costs $1,234,567.89 or more.", VOICE), formats.find("pcm_24000")))
+    parts = list(
+        PIPELINE.stream(
+            SynthesisRequest("It costs $1,234,567.89 or more.", VOICE), formats.find("pcm_24000"), timestamps=True
+        )
+    )
     for part in parts[:-1]:
         assert part.alignment.ends[-1] == pytest.approx(part.end)
 
@@ -173,8 +178,8 @@ def test_the_engine_keeps_the_times(pipeline: Pipeline) -> None:
 @pytest.mark.parametrize("output", OUTPUTS)
 def test_without_timestamps_the_audio_is_the_same(output: str) -> None:
     request, audio = SynthesisRequest("Dr. Fox paid $5. Then he left.", VOICE), formats.find(output)
-    plain = AudioPart.join(list(PIPELINE.stream(request, audio, timestamps=False)))
-    timed = AudioPart.join(list(PIPELINE.stream(request, audio)))
+    plain = AudioPart.join(list(PIPELINE.stream(request, audio)))
+    timed = AudioPart.join(list(PIPELINE.stream(request, audio, timestamps=True)))
     assert (plain.audio, plain.seconds, plain.end) == (timed.audio, timed.seconds, timed.end)
     assert "".join(timed.alignment.characters) == request.text
     assert plain.alignment == plain.normalized == Alignment()

@@ -77,7 +77,7 @@ class Pipeline:
             yield SpeechChunk(silence, start_seconds + _EMPTY_SECONDS)
 
     def stream(
-        self, request: SynthesisRequest | Dialogue, output_format: OutputFormat, *, timestamps: bool = True
+        self, request: SynthesisRequest | Dialogue, output_format: OutputFormat, *, timestamps: bool = False
     ) -> Parts:
         """The encoded speech of a text or a dialogue, part by part as it is made."""
         with closing(self.create_encoder(output_format, timestamps=timestamps)) as encoder:
@@ -87,7 +87,7 @@ class Pipeline:
                 yield rest
 
     def render(
-        self, request: SynthesisRequest | Dialogue, output_format: OutputFormat, clip: Clip, *, timestamps: bool = True
+        self, request: SynthesisRequest | Dialogue, output_format: OutputFormat, clip: Clip, *, timestamps: bool = False
     ) -> Parts:
         """Joins the stream into one file; the parts only tell how many seconds were added to the clip."""
         with closing(self.create_encoder(output_format, whole=True, timestamps=timestamps)) as encoder:
