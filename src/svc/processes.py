@@ -22,6 +22,7 @@ from types import FrameType
 from svc import atomic_files, logs, memory
 from svc.app import create_app
 from svc.remote.engine_host import EngineHost
+from svc.remote.pronouncer import RemotePronouncer
 from svc.remote.remote_engine import RemoteEngine
 from svc.remote.replicas import Replicas, share_workers
 from svc.remote.wire import EngineDescription
@@ -162,13 +163,19 @@ def _run_engine(settings: Settings, number: int, pipe: Connection) -> None:
         ended = asyncio.Event()
         for each in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(each, ended.set)
-        host = EngineHost(create_engine(settings), settings.workers)
+        phonemizer = Phonemizer(settings.cache_dir) if _pronounces_in_engines(settings) else None
+        host = EngineHost(create_engine(settings), settings.workers, phonemizer)
         pipe.send(await host.start("127.0.0.1"))
         await ended.wait()
         await host.drain(settings.shutdown_seconds)
 
     asyncio.run(serve())
     os._exit(0)  # threads that wait for a device that hangs would keep it
+
+
+def _pronounces_in_engines(settings: Settings) -> bool:
+    """Where there are more of them than servers, which have enough to do with requests and audio."""
+    return settings.engine_processes > settings.processes
 
 
 def _run_server(settings: Settings, number: int, file: Path, pipe: Connection) -> None:
@@ -182,8 +189,10 @@ def _run_server(settings: Settings, number: int, file: Path, pipe: Connection) -
     async def count_workers() -> int:
         return share_workers(settings.workers * len(await find()), settings.processes)
 
-    engine = RemoteEngine(create_engine(settings), Replicas(find, _CHUNK_SECONDS))
-    pipeline = Pipeline(engine, Phonemizer(settings.cache_dir), settings.watermark, settings.max_audio_seconds)
+    replicas, phonemizer = Replicas(find, _CHUNK_SECONDS), Phonemizer(settings.cache_dir)
+    engine = RemoteEngine(create_engine(settings), replicas)
+    pronouncer = RemotePronouncer(replicas, phonemizer) if _pronounces_in_engines(settings) else None
+    pipeline = Pipeline(engine, phonemizer, settings.watermark, settings.max_audio_seconds, pronouncer)
     wyoming = None
     if settings.wyoming_port is not None:
         wyoming = open_socket(settings.host, settings.wyoming_port, "SVC_WYOMING_PORT", share_port=True)

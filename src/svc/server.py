@@ -23,6 +23,10 @@ _CANCEL_SECONDS = 5.0
 # A thread that computes gives the interpreter to another one after so many seconds. The event loop asks for it after
 # every system call; with Python's own 5 ms, a few busy threads would keep every request waiting.
 _SWITCH_SECONDS = 0.0005
+_WAITING_CONNECTIONS = 2048
+# In one turn of the event loop. asyncio would accept all that wait, and while it begins with hundreds of new requests,
+# those who listen already would have a gap.
+_ACCEPTED_AT_ONCE = 1
 
 
 def open_socket(host: str, port: int, setting: str, *, share_port: bool = False) -> socket.socket:
@@ -35,7 +39,7 @@ def open_socket(host: str, port: int, setting: str, *, share_port: bool = False)
             opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
             opened.bind((host, port))
         else:
-            opened = socket.create_server((host, port), family=family, backlog=2048)
+            opened = socket.create_server((host, port), family=family, backlog=_WAITING_CONNECTIONS)
     except OSError as error:
         raise OSError(
             f"Cannot listen on {host}:{port}: {error.strerror or error}. Choose another port with {setting}."
@@ -54,6 +58,7 @@ def create_server(app: FastAPI, settings: Settings, *, share_port: bool = False,
         log_config=None,
         log_level="info",
         access_log=False,
+        backlog=_ACCEPTED_AT_ONCE,
         proxy_headers=True,
         forwarded_allow_ips=settings.trusted_proxies,
         http=HttpProtocol,
@@ -87,6 +92,8 @@ class Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         sys.setswitchinterval(_SWITCH_SECONDS)
         await super().startup(sockets)
+        for each in sockets or []:
+            each.listen(_WAITING_CONNECTIONS)
         for each in [] if self._silent else sockets or []:
             host, port = each.getsockname()[:2]
             shown = f"[{host}]" if ":" in host else host

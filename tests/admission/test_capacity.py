@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from svc.admission.capacity import Demand, load
+from svc.admission.capacity import Demand, bound_load, load
 
 _SECONDS = st.floats(0, 100)
 
@@ -31,6 +31,26 @@ def test_workers_share_the_burden() -> None:
 
 def test_nobody_is_no_burden() -> None:
     assert load([], 0.1) == 0
+
+
+@given(
+    st.lists(st.tuples(_SECONDS, st.floats(0.1, 100), st.booleans())),
+    st.floats(0, 1),
+    st.floats(0.01, 2),
+    st.integers(1, 8),
+)
+def test_the_bound_is_never_below_the_load(
+    listeners: list[tuple[float, float, bool]], start_seconds: float, factor: float, workers: int
+) -> None:
+    demands = [
+        Demand(buffered, remaining, start_seconds if starts else 0.0) for buffered, remaining, starts in listeners
+    ]
+    starts = [buffered for buffered, _, starts in listeners if starts]
+    assert bound_load(len(demands), starts, start_seconds, factor, workers) >= load(demands, factor, workers) - 1e-6
+
+
+def test_the_bound_of_listeners_who_want_audio_now_is_their_load() -> None:
+    assert bound_load(5, [], 0.1, 0.1, workers=2) == pytest.approx(load([Demand(0, 10)] * 5, 0.1, workers=2))
 
 
 @given(st.lists(st.tuples(_SECONDS, st.floats(0.1, 100)), min_size=1, max_size=6), st.floats(0.01, 2))

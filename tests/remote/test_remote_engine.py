@@ -1,9 +1,10 @@
 """The engine that the API sees, with replicas that fail in every way."""
 
 import asyncio
+import socket
 import threading
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -12,18 +13,31 @@ import pytest
 
 from bench.load.processes import wait_until
 from svc.engine.fake import FakeEngine
-from svc.engine.protocol import Chunk, Utterance
+from svc.engine.protocol import Chunk, Timing, Utterance
 from svc.errors import EngineUnavailable
+from svc.remote.engine_host import EngineHost
+from svc.remote.pronouncer import RemotePronouncer
 from svc.remote.remote_engine import RemoteEngine
 from svc.remote.replicas import Replicas, share_workers
 from svc.remote.utterance_server import UtteranceServer
-from svc.remote.wire import Connection, Due, EngineDescription, Spoken
+from svc.remote.wire import Connection, Due, EngineDescription, Spoken, Written, pack
 from svc.synthesis.playback import Playback, current_playback
+from svc.text.g2p import Phonemizer
+from svc.text.language import Language
+from svc.text.parsed_text import Substitution
+from svc.text.phrases import Word, pronounce
 
 _UTTERANCE = Utterance("a" * 200, np.ones((1, 256), dtype=np.float32), mask_offset=np.full(2408, 0.1, dtype=np.float32))
 _WHOLE = list(FakeEngine().synthesize(_UTTERANCE))
 
 Speak = Callable[[], AsyncIterator[Chunk]]
+
+
+def _join(chunks: Iterable[Chunk]) -> tuple[bytes, list[Timing]]:
+    """All samples and timings, however they were cut into chunks."""
+    chunks = list(chunks)
+    samples = np.concatenate([chunk.samples for chunk in chunks])
+    return samples.tobytes(), [timing for chunk in chunks for timing in chunk.timings]
 
 
 class _Replica:
@@ -32,7 +46,7 @@ class _Replica:
     def __init__(self, *answers: Speak) -> None:
         self._answers = list(answers)
         self.calls = self.cancelled = 0
-        self.server = UtteranceServer(self._speak)
+        self.server = UtteranceServer(self._speak, self._pronounce)
 
     async def _speak(self, utterance: Utterance, due: Due) -> AsyncGenerator[Spoken]:
         assert utterance.style.shape == (1, 256)
@@ -45,6 +59,13 @@ class _Replica:
         except (GeneratorExit, asyncio.CancelledError):
             self.cancelled += 1
             raise
+
+    async def _pronounce(self, written: Written) -> AsyncGenerator[list[Word]]:
+        self.calls += 1
+        if not written.text:
+            raise ValueError("nothing to read")
+        await asyncio.sleep(0)
+        yield [Word(0, len(written.text), written.text, "", f"{written.language}", space=False)]
 
 
 async def _speak() -> AsyncIterator[Chunk]:
@@ -110,15 +131,9 @@ def _loaded(*replicas: _Replica, chunk_seconds: float = 30.0, give_up_seconds: f
 def test_a_replica_that_dies_is_not_heard(rest: Speak) -> None:
     replica = _Replica(_speak_two_and_die, _speak_two_and_die, rest)
     with _loaded(replica) as engine:
-        chunks = list(engine.synthesize(_UTTERANCE))
+        assert _join(engine.synthesize(_UTTERANCE)) == _join(_WHOLE)
     assert engine.fingerprint == "weights"
     assert replica.calls == 3
-    assert np.array_equal(
-        np.concatenate([chunk.samples for chunk in chunks]), np.concatenate([chunk.samples for chunk in _WHOLE])
-    )
-    assert [timing for chunk in chunks for timing in chunk.timings] == [
-        timing for chunk in _WHOLE for timing in chunk.timings
-    ]
 
 
 def test_another_replica_goes_on_at_once() -> None:
@@ -127,7 +142,7 @@ def test_another_replica_goes_on_at_once() -> None:
     with _loaded(*replicas) as engine:
         began = time.monotonic()
         for _ in range(3):
-            assert len(list(engine.synthesize(_UTTERANCE))) == len(_WHOLE)
+            assert _join(engine.synthesize(_UTTERANCE)) == _join(_WHOLE)
     assert time.monotonic() - began < 30
     assert replicas[2].calls == 3
 
@@ -147,8 +162,84 @@ def test_a_connection_is_used_again() -> None:
     replica = _Replica(_speak)
     with _loaded(replica) as engine:
         for _ in range(20):
-            assert len(list(engine.synthesize(_UTTERANCE))) == len(_WHOLE)
+            assert _join(engine.synthesize(_UTTERANCE)) == _join(_WHOLE)
         assert len(replica.server._connections) == 1
+
+
+def test_what_has_come_meanwhile_comes_as_one() -> None:
+    said = [Chunk(chunk.samples[:2400], chunk.timings[:1]) for chunk in _WHOLE]
+
+    async def speak() -> AsyncIterator[Chunk]:
+        for chunk in said:
+            yield chunk
+
+    replica = _Replica(speak)
+    with _loaded(replica) as engine:
+        chunks = iter(engine.synthesize(_UTTERANCE))
+        first = next(chunks)
+        wait_until(lambda: replica.server.ongoing == 0, 60, "all is spoken")
+        rest = list(chunks)
+    assert len(said) > 2
+    assert len(rest) <= 1
+    assert _join([first, *rest]) == _join(said)
+
+
+def test_a_message_may_come_in_any_pieces() -> None:
+    """As it does through a network."""
+    near, far = socket.socketpair()
+    answers = b"".join(pack(each) for each in (Spoken(_WHOLE[0], 0.1), Spoken(_WHOLE[1], 0.2), None))
+    connection = object.__new__(Connection)
+    connection._socket, connection._received = near, bytearray()
+    spoken: list[Spoken] = []
+    listener = threading.Thread(target=lambda: spoken.extend(connection.ask(_UTTERANCE, Due())))
+    listener.start()
+    with far:
+        far.recv(1)
+        for start in [*range(40), *range(40, len(answers), 10_007)]:
+            end = start + 1 if start < 40 else start + 10_007
+            far.sendall(answers[start : min(end, len(answers))])
+            time.sleep(0.002)
+        listener.join(60)
+    connection.close()
+    assert _join(each.chunk for each in spoken) == _join(_WHOLE[:2])
+    assert sum(each.worked_seconds for each in spoken) == pytest.approx(0.3)
+
+
+def test_a_replica_finds_the_words_of_a_sentence(phonemizer: Phonemizer) -> None:
+    replica = _Replica(_speak)
+    with _loaded(replica) as engine:
+        pronouncer = RemotePronouncer(engine._replicas, phonemizer)
+        (word,) = pronouncer("Hello.", Language.GERMAN, ())
+        assert (word.spoken, word.phonemes) == ("Hello.", "de")
+        with pytest.raises(ValueError, match="nothing to read"):
+            pronouncer("", Language.GERMAN, ())
+        assert _join(engine.synthesize(_UTTERANCE)) == _join(_WHOLE)
+        assert len(replica.server._connections) == 1
+    assert replica.calls == 3
+
+
+def test_words_are_found_here_where_no_replica_answers(phonemizer: Phonemizer) -> None:
+    with _loaded(_Replica(_speak)) as engine:
+        engine._replicas._update([])
+        pronouncer = RemotePronouncer(engine._replicas, phonemizer)
+        assert pronouncer("Hello.", Language.ENGLISH_US, ()) == pronounce(phonemizer, "Hello.", Language.ENGLISH_US, ())
+
+
+def test_an_engine_host_reads_as_a_server_does(phonemizer: Phonemizer) -> None:
+    text = "Call +1 555 0100 <at> noon; it costs $5."
+    replacements = (Substitution(17, 21, "at"),)
+
+    async def main() -> None:
+        host = EngineHost(FakeEngine(), 1, phonemizer)
+        description = await host.start("127.0.0.1")
+        connection = await asyncio.to_thread(Connection, description, 60.0)
+        written = Written(text, Language.ENGLISH_US, replacements)
+        words = await asyncio.to_thread(connection.pronounce, written)
+        connection.close()
+        await host.drain(0.1)
+        assert words == pronounce(phonemizer, text, Language.ENGLISH_US, replacements)
+
+    asyncio.run(main())
 
 
 def test_who_has_not_the_token_is_not_answered() -> None:
@@ -168,17 +259,17 @@ def test_the_engines_own_seconds_are_told() -> None:
     token = current_playback.set(playback)
     try:
         with _loaded(_Replica(_speak)) as engine:
-            next(engine.synthesize(_UTTERANCE))
+            list(engine.synthesize(_UTTERANCE))
     finally:
         current_playback.reset(token)
-    assert playback.take_worked_seconds() == 0.25
+    assert playback.take_worked_seconds() == 0.25 * len(_WHOLE)
     assert playback.take_worked_seconds() is None
 
 
 def test_a_replica_that_hangs_is_given_up() -> None:
     replica = _Replica(_speak_one_and_hang, _speak)
     with _loaded(replica, chunk_seconds=0.5) as engine:
-        assert len(list(engine.synthesize(_UTTERANCE))) == len(_WHOLE)
+        assert _join(engine.synthesize(_UTTERANCE)) == _join(_WHOLE)
         wait_until(lambda: replica.cancelled == 1, 60, "the call was cancelled")
 
 
@@ -215,7 +306,7 @@ def test_a_server_that_drains_finishes_what_it_has() -> None:
         first = await asyncio.to_thread(next, answers)
         await replica.server.drain(30)
         rest = await asyncio.to_thread(list, answers)
-        assert len([first, *rest]) == len(_WHOLE)
+        assert _join(each.chunk for each in (first, *rest)) == _join(_WHOLE)
         with pytest.raises((OSError, EOFError)):
             await asyncio.to_thread(lambda: list(connection.ask(_UTTERANCE, Due())))
         connection.close()

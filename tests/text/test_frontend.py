@@ -1,6 +1,7 @@
 """From text to phrases: markup, language, context, length, and text that arrives in pieces."""
 
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 from hypothesis import given, settings
@@ -11,7 +12,7 @@ from svc.text.frontend import Frontend
 from svc.text.g2p import Phonemizer
 from svc.text.g2p.vocabulary import VOCABULARY
 from svc.text.language import Language
-from svc.text.phrases import LONGEST_PHRASE, Phrase
+from svc.text.phrases import LONGEST_PHRASE, Phrase, pronounce
 
 CreateFrontend = Callable[..., Frontend]
 
@@ -21,7 +22,7 @@ def create_frontend(phonemizer: Phonemizer) -> CreateFrontend:
     """Frontends of an American voice; the caller may name a language."""
 
     def create(language: Language | None = None) -> Frontend:
-        return Frontend(phonemizer, Language.ENGLISH_US, language)
+        return Frontend(partial(pronounce, phonemizer), Language.ENGLISH_US, language)
 
     return create
 

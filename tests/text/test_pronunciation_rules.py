@@ -2,6 +2,7 @@
 
 import random
 import string
+from functools import partial
 
 import pytest
 from hypothesis import given, settings
@@ -11,7 +12,7 @@ from svc.text.frontend import Frontend
 from svc.text.g2p import Phonemizer
 from svc.text.language import Language
 from svc.text.parsed_text import Substitution
-from svc.text.phrases import Phrase
+from svc.text.phrases import Phrase, pronounce
 from svc.text.pronunciation_rules import Alphabet, PronunciationRule, RuleMatcher, apply_rules
 
 
@@ -145,7 +146,9 @@ def test_matches_like_a_plain_search(rules: list[tuple[str, bool, bool]], text: 
 def make_phrases(
     phonemizer: Phonemizer, text: str, *rules: PronunciationRule, language: Language | None = None
 ) -> list[Phrase]:
-    return list(Frontend(phonemizer, Language.ENGLISH_US, language, rules=[RuleMatcher(rules)]).read(text))
+    return list(
+        Frontend(partial(pronounce, phonemizer), Language.ENGLISH_US, language, rules=[RuleMatcher(rules)]).read(text)
+    )
 
 
 def words_of(phrases: list[Phrase], text: str) -> list[tuple[str, str]]:

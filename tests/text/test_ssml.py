@@ -1,6 +1,7 @@
 """What the elements of SSML ask for: prosody, emphasis, voices, languages, and text that is read differently."""
 
 import math
+from functools import partial
 
 import pytest
 
@@ -10,7 +11,7 @@ from svc.text.language import Language
 from svc.text.markup import MarkupParser, find_holdback, parse
 from svc.text.normalise.say_as import say_as
 from svc.text.parsed_text import SayAs, Substitution
-from svc.text.phrases import Phrase
+from svc.text.phrases import Phrase, pronounce
 from svc.text.prosody import FASTEST, HIGHEST, LOUDEST_DB, LOWEST, PLAIN, SLOWEST, Manner
 
 
@@ -177,7 +178,7 @@ def test_say_as_takes_any_text_in_any_language(kind: str, text: str) -> None:
 
 def _read(phonemizer: Phonemizer, text: str, language: Language | None = None) -> list[Phrase]:
     languages = {"ff_siwis": Language.FRENCH}
-    return list(Frontend(phonemizer, Language.ENGLISH_US, language, (), languages.get).read(text))
+    return list(Frontend(partial(pronounce, phonemizer), Language.ENGLISH_US, language, (), languages.get).read(text))
 
 
 def test_a_sentence_is_cut_only_where_it_is_spoken_differently(phonemizer: Phonemizer) -> None:

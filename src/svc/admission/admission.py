@@ -7,8 +7,9 @@ wait are let in by turns: first the key that has the fewest texts in work.
 import asyncio
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Self
 
 from svc.admission import capacity
@@ -80,6 +81,35 @@ class _Waiter:
     admitted: asyncio.Future[None]
 
 
+class _Places:
+    """The texts in work, each key's in the order in which they were admitted."""
+
+    def __init__(self) -> None:
+        self._of_keys: dict[str, dict[Place, None]] = {}
+
+    def add(self, place: Place) -> None:
+        self._of_keys.setdefault(place.key_id, {})[place] = None
+
+    def remove(self, place: Place) -> bool:
+        """Whether it was there."""
+        own = self._of_keys.get(place.key_id, {})
+        if place not in own:
+            return False
+        del own[place]
+        if not own:
+            del self._of_keys[place.key_id]
+        return True
+
+    def of_key(self, key_id: str) -> Collection[Place]:
+        return self._of_keys.get(key_id, {})
+
+    def __iter__(self) -> Iterator[Place]:
+        return chain.from_iterable(self._of_keys.values())
+
+    def __len__(self) -> int:
+        return sum(map(len, self._of_keys.values()))
+
+
 class Admission:
     def __init__(
         self,
@@ -102,7 +132,7 @@ class Admission:
         self._metrics = metrics
         self._max_load = max_load
         self._queue_seconds = queue_seconds
-        self._places: dict[Place, None] = {}  # in the order in which they were admitted
+        self._places = _Places()
         self._waiting: list[_Waiter] = []
         self._polling: asyncio.TimerHandle | None = None
         metrics.streams.set_function(lambda: len(self._places))
@@ -147,8 +177,7 @@ class Admission:
         self._metrics.characters.inc(characters)
 
     def release(self, place: Place) -> None:
-        if place in self._places:
-            del self._places[place]
+        if self._places.remove(place):
             self._admit_waiting()
         if place.lease:
             lease, place.lease = place.lease, None
@@ -201,7 +230,7 @@ class Admission:
         """Lets in all for whom there is room."""
         while waiter := next((each for each in self._in_turn() if self._find_obstacle(each) is None), None):
             self._waiting.remove(waiter)
-            self._places[waiter.place] = None
+            self._places.add(waiter.place)
             waiter.admitted.set_result(None)
 
     def _in_turn(self) -> Iterator[_Waiter]:
@@ -210,20 +239,20 @@ class Admission:
         for waiter in self._waiting:
             if not waiter.admitted.done():  # cancelled at this moment
                 firsts.setdefault(waiter.place.key_id, waiter)
-        yield from sorted(firsts.values(), key=lambda each: len(self._places_of(each.place.key_id)))
+        yield from sorted(firsts.values(), key=lambda each: len(self._places.of_key(each.place.key_id)))
 
     def _find_obstacle(self, waiter: _Waiter) -> SvcError | None:
         """Why there is no room for it now."""
-        own = self._places_of(waiter.place.key_id)
+        own = self._places.of_key(waiter.place.key_id)
         if len(own) >= waiter.limits.max_streams:
             return TooManyConcurrentRequests(waiter.limits.max_streams)
         if len(self._places) >= self._all_keys.max_streams:
             return self._busy(self._all_keys.max_streams)
         # The first is always let in: an engine that is slower than real time serves one text after the other.
-        if own and self._load_of(*own, waiter.place) > self._max_load * self._key_share:
+        if own and self._is_too_much([*own, waiter.place], self._max_load * self._key_share):
             return self._busy()
         # Where no other key has a text, its own are all.
-        if len(own) < len(self._places) and self._load_of(*self._places, waiter.place) > self._max_load:
+        if len(own) < len(self._places) and self._is_too_much([*self._places, waiter.place], self._max_load):
             return self._busy()
         return None
 
@@ -232,8 +261,15 @@ class Admission:
         work_seconds = seconds * self._speed.real_time_factor / self._speed.workers
         return Busy(limit, min(work_seconds, _MAX_RETRY_SECONDS))
 
-    def _places_of(self, key_id: str) -> list[Place]:
-        return [place for place in self._places if place.key_id == key_id]
+    def _is_too_much(self, places: Sequence[Place], max_load: float) -> bool:
+        """Whether the engine could not make the audio of all of them in time."""
+        playbacks = [place.playback for place in places]
+        starts = (playback.buffered_seconds for playback in playbacks if not playback.started)
+        speed = self._speed
+        # Mostly there is room, and this tells so many times as fast as the load: with hundreds of texts in work, that
+        # would take a third of the server's time.
+        bound = capacity.bound_load(len(playbacks), starts, speed.start_seconds, speed.real_time_factor, speed.workers)
+        return bound > max_load and self._load_of(*places) > max_load
 
     def _load_of(self, *places: Place) -> float:
         demands = [_demand_of(place.playback, self._speed) for place in places]

@@ -1,6 +1,6 @@
 """Whether the engine can make all audio in time."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,3 +44,15 @@ def load(demands: Sequence[Demand], real_time_factor: float, workers: int = 1) -
     work = height[last] + slope[last] * moments
     shares = work / workers / np.maximum(moments, _SHORTEST_SECONDS)
     return float(shares.max())
+
+
+def bound_load(
+    listeners: int, starts: Iterable[float], start_seconds: float, real_time_factor: float, workers: int = 1
+) -> float:
+    """No less than the load of so many listeners, without a look at what each of them has and wants.
+
+    `starts` are the seconds in which the first audio is due of those who have none yet. Nobody wants more than a second
+    of audio in a second, and a beginning weighs most at the moment at which it is due.
+    """
+    beginnings = sum(1 / max(due, _SHORTEST_SECONDS) for due in starts)
+    return (listeners * real_time_factor + beginnings * start_seconds) / workers

@@ -1,5 +1,6 @@
 """A replica of the engine: speaks the utterances of all servers, those first whose audio is due first."""
 
+import asyncio
 import time
 from collections.abc import AsyncGenerator, Generator
 from contextlib import aclosing
@@ -8,16 +9,26 @@ from dataclasses import dataclass
 from svc import memory
 from svc.engine.protocol import Engine, Utterance
 from svc.remote.utterance_server import UtteranceServer
-from svc.remote.wire import Due, EngineDescription, Spoken
+from svc.remote.wire import Due, EngineDescription, Spoken, Written
 from svc.synthesis.playback import Playback
 from svc.synthesis.scheduler import Scheduler
+from svc.text.g2p import Phonemizer
+from svc.text.language import Language
+from svc.text.phrases import Word, pronounce
 
 
 class EngineHost:
-    def __init__(self, engine: Engine, workers: int) -> None:
+    def __init__(self, engine: Engine, workers: int, phonemizer: Phonemizer | None = None) -> None:
+        """With a `phonemizer`, it also pronounces the sentences of its servers."""
         self._engine = engine
-        self._scheduler = Scheduler(engine.load, workers=workers)
-        self._server = UtteranceServer(self._speak)
+        self._phonemizer = phonemizer
+        self._scheduler = Scheduler(self._load, workers=workers)
+        self._server = UtteranceServer(self._speak, self._pronounce)
+
+    def _load(self) -> None:
+        self._engine.load()
+        if self._phonemizer:
+            self._phonemizer.warm(Language.ENGLISH_US)
 
     async def start(self, host: str) -> EngineDescription:
         """Loads the engine and listens; raises what loading raised."""
@@ -48,6 +59,10 @@ class EngineHost:
         async with aclosing(self._scheduler.run(self._synthesize(utterance), playback)) as parts:
             async for part in parts:
                 yield part.spoken
+
+    async def _pronounce(self, written: Written) -> AsyncGenerator[list[Word]]:
+        assert self._phonemizer, "servers ask only those for words that were given a phonemizer"
+        yield await asyncio.to_thread(pronounce, self._phonemizer, written.text, written.language, written.replacements)
 
     def _synthesize(self, utterance: Utterance) -> Generator["_Part"]:
         began = time.perf_counter()

@@ -13,7 +13,7 @@ from svc.synthesis.playback import current_playback
 
 log = logging.getLogger(__name__)
 
-_LOST = (OSError, EOFError)
+LOST = (OSError, EOFError)
 
 
 class RemoteEngine:
@@ -63,7 +63,7 @@ class RemoteEngine:
                 return
             except EngineFailure as failure:
                 raise failure.__cause__ or failure from None
-            except _LOST as error:
+            except LOST as error:
                 left = progress_at + self._give_up_seconds - time.monotonic()
                 if left < 0 or (isinstance(error, NoReplica) and not self._replicas.wait(left)):
                     raise EngineUnavailable("The engine does not answer. Try again in a few seconds.") from error

@@ -1,4 +1,4 @@
-"""Where a replica of the engine takes utterances, and sends their audio as it is made."""
+"""Where a replica of the engine takes utterances, and sends their audio as it is made; or a sentence, and its words."""
 
 import asyncio
 import hmac
@@ -8,18 +8,21 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing, suppress
 
 from svc.engine.protocol import Utterance
-from svc.remote.wire import TOKEN_BYTES, Due, Spoken, pack, read_message
+from svc.remote.wire import TOKEN_BYTES, Due, Spoken, Written, pack, read_message
+from svc.text.phrases import Word
 
 log = logging.getLogger(__name__)
 
 Speak = Callable[[Utterance, Due], AsyncGenerator[Spoken]]
+Pronounce = Callable[[Written], AsyncGenerator[list[Word]]]
 
 _TOKEN_SECONDS = 10.0
 
 
 class UtteranceServer:
-    def __init__(self, speak: Speak) -> None:
+    def __init__(self, speak: Speak, pronounce: Pronounce) -> None:
         self._speak = speak
+        self._pronounce = pronounce
         self._connections: set[asyncio.StreamWriter] = set()
         self.token = secrets.token_bytes(TOKEN_BYTES)
         self.ongoing = 0
@@ -58,10 +61,10 @@ class UtteranceServer:
         answering: asyncio.Task[None] | None = None
         try:
             while self._server.is_serving():
-                utterance, due = await coming
+                request = await coming
                 # The next one comes after the answer; if the connection ends before that, nobody listens any more.
                 coming = asyncio.ensure_future(read_message(reader))
-                answering = asyncio.create_task(self._answer(utterance, due, writer))
+                answering = asyncio.create_task(self._answer(request, writer))
                 await asyncio.wait([answering, coming], return_when=asyncio.FIRST_COMPLETED)
                 if coming.done() and coming.exception():
                     return
@@ -72,21 +75,24 @@ class UtteranceServer:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _answer(self, utterance: Utterance, due: Due, writer: asyncio.StreamWriter) -> None:
-        """Chunks, then None or what the engine has raised."""
+    async def _answer(self, request: Written | tuple[Utterance, Due], writer: asyncio.StreamWriter) -> None:
+        """Chunks or words, then None or what was raised."""
         self.ongoing += 1
         self._idle.clear()
         end: Exception | None = None
         try:
             try:
-                async with aclosing(self._speak(utterance, due)) as parts:
+                answer: AsyncGenerator[Spoken | list[Word]] = (
+                    self._pronounce(request) if isinstance(request, Written) else self._speak(*request)
+                )
+                async with aclosing(answer) as parts:
                     async for part in parts:
                         writer.write(pack(part))
                         await writer.drain()
             except ConnectionError:
                 raise
             except Exception as error:
-                log.exception("an utterance has failed")
+                log.exception("an utterance or a sentence has failed")
                 end = error
             writer.write(pack(end))
             await writer.drain()

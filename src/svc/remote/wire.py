@@ -1,5 +1,7 @@
 """What goes between the API and a replica of the engine: utterances one way, their audio the other, over TCP.
 
+Where there are more processes with the engine than servers, sentences go there, too, and come back as words.
+
 Ray, or the first process of a machine, tells where the replicas are, and starts what is missing. Audio does not pass
 through Ray: its calls take ten times as long for each chunk as the connection itself.
 
@@ -14,13 +16,20 @@ import socket
 import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, chain, pairwise
 from typing import Any
 
+import numpy as np
+
 from svc.engine.protocol import Chunk, Utterance
+from svc.text.language import Language
+from svc.text.parsed_text import Replacement
+from svc.text.phrases import Word
 
 TOKEN_BYTES = 32
 
 _NUMBER = struct.Struct("!I")
+_RECEIVED_BYTES = 256 * 1024  # at a time: a few seconds of audio
 _CONNECT_SECONDS = 5.0
 # For work that nobody listens to yet.
 _BACKGROUND_SECONDS = 2.0
@@ -36,11 +45,28 @@ class Due:
 
 
 @dataclass(frozen=True, slots=True)
+class Written:
+    """A sentence whose words are asked for."""
+
+    text: str
+    language: Language
+    replacements: Sequence[Replacement]
+
+
+@dataclass(frozen=True, slots=True)
 class Spoken:
     """A chunk, and how many seconds a worker of the replica took for it."""
 
     chunk: Chunk
     worked_seconds: float
+
+    @classmethod
+    def join(cls, parts: Sequence["Spoken"]) -> "Spoken":
+        if len(parts) == 1:
+            return parts[0]
+        samples = np.concatenate([each.chunk.samples for each in parts])
+        timings = tuple(chain.from_iterable(each.chunk.timings for each in parts))
+        return cls(Chunk(samples, timings), sum(each.worked_seconds for each in parts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,30 +111,69 @@ class Connection:
         self._socket = socket.create_connection((replica.host, replica.port), timeout=_CONNECT_SECONDS)
         self._socket.settimeout(seconds)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._file = self._socket.makefile("rb")
+        self._received = bytearray()  # and not yet read
         self._socket.sendall(replica.token)
 
     def ask(self, utterance: Utterance, due: Due) -> Iterator[Spoken]:
-        """Raises `OSError` or `EOFError` when the replica is lost, and what the engine raised when that has failed."""
-        self._socket.sendall(pack((utterance, due)))
-        while (answer := self._read()) is not None:
-            if isinstance(answer, Exception):
-                raise EngineFailure from answer
-            yield answer
+        """Raises `OSError` or `EOFError` when the replica is lost, and what the engine raised when that has failed.
 
-    def _read(self) -> Any:
-        (count,) = _NUMBER.unpack(self._read_exactly(_NUMBER.size))
-        lengths = _unpack_lengths(self._read_exactly(count * _NUMBER.size))
-        return _unpack([self._read_exactly(length) for length in lengths])
+        What came while the last audio was taken care of comes as one: the busier a server is, the less often it has to
+        encode and send.
+        """
+        self._send((utterance, due))
+        while True:
+            *spoken, last = self._read_messages()
+            if isinstance(last, Spoken):
+                spoken.append(last)
+            if spoken:
+                yield Spoken.join(spoken)
+            if isinstance(last, Exception):
+                raise EngineFailure from last
+            if last is None:
+                return
 
-    def _read_exactly(self, count: int) -> bytearray:
-        content = bytearray(count)
-        if self._file.readinto(content) < count:
-            raise EOFError
-        return content
+    def pronounce(self, written: Written) -> list[Word]:
+        """The words of a sentence. Raises what `ask` raises."""
+        self._send(written)
+        answers = self._read_messages()
+        while len(answers) < 2 and not isinstance(answers[-1], Exception):
+            answers += self._read_messages()
+        if isinstance(answers[-1], Exception):
+            raise EngineFailure from answers[-1]
+        words: list[Word] = answers[0]
+        return words
+
+    def _send(self, request: object) -> None:
+        self._socket.sendall(pack(request))
+
+    def _read_messages(self) -> list[Any]:
+        """Those that have come; waits for the first."""
+        messages: list[Any] = []
+        while not messages:
+            received = self._socket.recv(_RECEIVED_BYTES)
+            if not received:
+                raise EOFError
+            self._received += received
+            messages = list(self._take_messages())
+        return messages
+
+    def _take_messages(self) -> Iterator[Any]:
+        """Those that are complete."""
+        while (ends := self._find_parts()) and len(self._received) >= ends[-1]:
+            yield _unpack([self._received[start:end] for start, end in pairwise(ends)])
+            del self._received[: ends[-1]]
+
+    def _find_parts(self) -> list[int]:
+        """Where the first part begins, and where each ends; nothing if the lengths have not come yet."""
+        if len(self._received) < _NUMBER.size:
+            return []
+        (count,) = _NUMBER.unpack_from(self._received)
+        begin = (1 + count) * _NUMBER.size
+        if len(self._received) < begin:
+            return []
+        return list(accumulate(_unpack_lengths(self._received[_NUMBER.size : begin]), initial=begin))
 
     def close(self) -> None:
-        self._file.close()
         self._socket.close()
 
 

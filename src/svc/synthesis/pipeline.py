@@ -11,6 +11,7 @@ import math
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
+from functools import partial
 
 import numpy as np
 
@@ -28,7 +29,7 @@ from svc.text.elements import LONGEST_BREAK_SECONDS
 from svc.text.frontend import Frontend
 from svc.text.g2p import Phonemizer
 from svc.text.language import Language
-from svc.text.phrases import Phrase
+from svc.text.phrases import Phrase, Pronounce, pronounce
 
 # A text without a single word, such as "🙂", still gets audio that a player accepts.
 _EMPTY_SECONDS = 0.3
@@ -41,12 +42,21 @@ class Pipeline:
     """Text in, audio out. Each step of an iterator is one bounded piece of work in the caller's thread."""
 
     def __init__(
-        self, engine: Engine, phonemizer: Phonemizer, watermark: bool = False, max_seconds: float = math.inf
+        self,
+        engine: Engine,
+        phonemizer: Phonemizer,
+        watermark: bool = False,
+        max_seconds: float = math.inf,
+        pronounce_elsewhere: Pronounce | None = None,
     ) -> None:
-        """With `watermark`, the speech of custom voices carries one. A text gets at most `max_seconds` of audio."""
+        """With `watermark`, the speech of custom voices carries one. A text gets at most `max_seconds` of audio.
+
+        With `pronounce_elsewhere`, the phonemizer is not needed, and so not loaded.
+        """
         self._engine = engine
         self._max_seconds = max_seconds
         self._phonemizer = phonemizer
+        self._pronounce_elsewhere = pronounce_elsewhere
         self._watermark = watermark
         self.sample_rate = engine.sample_rate
         self.find_voice: FindVoice = lambda name: None
@@ -65,7 +75,8 @@ class Pipeline:
 
     def load(self) -> None:
         self._engine.load()
-        self._phonemizer.warm(Language.ENGLISH_US)
+        if not self._pronounce_elsewhere:
+            self._phonemizer.warm(Language.ENGLISH_US)
 
     def synthesize(self, request: SynthesisRequest, start_seconds: float = 0.0) -> Iterator[SpeechChunk]:
         """The speech of a text, chunk by chunk; it begins at `start_seconds` of the audio."""
@@ -123,9 +134,8 @@ class Pipeline:
             voice = self.find_voice(name)
             return voice.language if voice else None
 
-        return Frontend(
-            self._phonemizer, request.voice.language, request.language, schedule, find_language, request.rules
-        )
+        pronouncing = self._pronounce_elsewhere or partial(pronounce, self._phonemizer)
+        return Frontend(pronouncing, request.voice.language, request.language, schedule, find_language, request.rules)
 
     def create_synthesizer(self, request: SynthesisRequest, start_seconds: float = 0.0) -> "Synthesizer":
         return Synthesizer(

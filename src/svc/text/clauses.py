@@ -4,10 +4,9 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 
-from svc.text.g2p import Phonemizer
 from svc.text.language import Language
 from svc.text.parsed_text import Change, Replacement
-from svc.text.phrases import Clause, Word, pronounce
+from svc.text.phrases import Clause, Pronounce, Word
 from svc.text.prosody import Manner
 
 
@@ -16,7 +15,7 @@ def make_clauses(
     changes: Sequence[Change],
     replacements: Sequence[Replacement],
     choose_language: Callable[[str, Manner], Language],
-    phonemizer: Phonemizer,
+    pronounce: Pronounce,
 ) -> list[Clause]:
     """The words of a sentence. The first of its `changes` is where it begins; text that is read as a whole is not cut.
 
@@ -30,7 +29,7 @@ def make_clauses(
     for start, end, manner in runs:
         language = choose_language(text[start:end] if manner.language else unmarked, manner)
         inside = [each.shift(-start) for each in replacements if start <= each.start < end]
-        words = pronounce(text[start:end], language, inside, phonemizer)
+        words = pronounce(text[start:end], language, inside)
         if start:
             words = [word.move(word.start + start, word.end + start) for word in words]
         clauses += [Clause(list(part), language.base, manner) for manner, part in _group_by_manner(words, changes)]

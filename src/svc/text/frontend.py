@@ -11,12 +11,11 @@ from typing import Protocol, TypeVar
 
 from svc.text import markup
 from svc.text.clauses import make_clauses
-from svc.text.g2p import Phonemizer
 from svc.text.language import Language
 from svc.text.language_detection import detect_language
 from svc.text.markup import MarkupParser
 from svc.text.parsed_text import Break, Change, Replacement
-from svc.text.phrases import Clause, Phrase, Word, first_phonemes, last_phonemes, make_phrases, pronounce
+from svc.text.phrases import Clause, Phrase, Pronounce, Word, first_phonemes, last_phonemes, make_phrases
 from svc.text.pronunciation_rules import Rules, apply_rules
 from svc.text.prosody import DEFAULT_MANNER, Manner
 from svc.text.split import Sentence, Splitter
@@ -45,7 +44,7 @@ class Frontend:
 
     def __init__(
         self,
-        phonemizer: Phonemizer,
+        pronounce: Pronounce,
         voice_language: Language,
         language: Language | None,
         schedule: Sequence[int] = (),
@@ -53,7 +52,7 @@ class Frontend:
         rules: Sequence[Rules] = (),
     ) -> None:
         """`rules` are those of the pronunciation dictionaries, the first of which wins."""
-        self._phonemizer = phonemizer
+        self._pronounce = pronounce
         self._voice_language = voice_language
         self._language = language
         self._find_language = find_language
@@ -79,13 +78,13 @@ class Frontend:
         if current is None:
             return
         if previous.strip():
-            before = last_phonemes(self._pronounce(previous[-CONTEXT_CHARACTERS:]))
+            before = last_phonemes(self._pronounce_context(previous[-CONTEXT_CHARACTERS:]))
             current = replace(current, before=before)
         for upcoming in phrases:
             yield current
             current = upcoming
         if following.strip():
-            current = replace(current, after=first_phonemes(self._pronounce(following[:CONTEXT_CHARACTERS])))
+            current = replace(current, after=first_phonemes(self._pronounce_context(following[:CONTEXT_CHARACTERS])))
         yield current
 
     def feed(self, text: str) -> Iterator[Phrase]:
@@ -162,10 +161,10 @@ class Frontend:
         replacements = apply_rules(
             self._rules, sentence.text, [each.shift(-start) for each in _take(self._replacements, end)]
         )
-        return make_clauses(sentence.text, changes, replacements, self._choose_language, self._phonemizer)
+        return make_clauses(sentence.text, changes, replacements, self._choose_language, self._pronounce)
 
-    def _pronounce(self, text: str) -> list[Word]:
-        return pronounce(text, self._choose_language(text), (), self._phonemizer)
+    def _pronounce_context(self, text: str) -> list[Word]:
+        return self._pronounce(text, self._choose_language(text), ())
 
     def _choose_language(self, text: str, manner: Manner = DEFAULT_MANNER) -> Language:
         """What markup or the caller names, else the language of the voice unless the text is clearly in another."""

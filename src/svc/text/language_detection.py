@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from functools import lru_cache
 
 from svc.text.language import Language, Script, find_script
 from svc.text.language_ngrams import load_classifier
@@ -17,6 +18,7 @@ _TELLING_SCRIPTS = {
 _WORD_LENGTHS = {Script.HANGUL: 3}
 
 
+@lru_cache(maxsize=64)  # the frontend asks for every sentence, and so does a header of the response for the first one
 def detect_language(text: str, base: Language) -> Language:
     """The language to speak `text` in: `base`, unless the text is clearly in another."""
     counts = dict.fromkeys(Script, 0)

@@ -1,9 +1,10 @@
 """Words with their phonemes, and the phrases that the engine speaks in one go."""
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise, takewhile
+from typing import Any
 
 from svc.text.elements import LONGEST_BREAK_SECONDS
 from svc.text.g2p import Phonemizer, from_ipa
@@ -40,6 +41,10 @@ class Word:
     share: tuple[float, float] = (0.0, 1.0)
     """Where its sound begins and ends in that of all words for these characters."""
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For pickle, which would take several times as long to set one field after the other."""
+        return Word, (self.start, self.end, self.spoken, self.tail, self.phonemes, self.space, self.share)
+
     @property
     def spaced_phonemes(self) -> str:
         return self.phonemes + " " if self.space else self.phonemes
@@ -47,6 +52,10 @@ class Word:
     def move(self, start: int, end: int) -> "Word":
         """The same word for other characters; `replace` takes twice as long, and every word is moved."""
         return Word(start, end, self.spoken, self.tail, self.phonemes, self.space, self.share)
+
+
+Pronounce = Callable[[str, Language, Sequence[Replacement]], list[Word]]
+"""`pronounce` with a phonemizer, here or elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +94,7 @@ class Clause:
     manner: Manner = DEFAULT_MANNER
 
 
-def pronounce(text: str, language: Language, replacements: Sequence[Replacement], phonemizer: Phonemizer) -> list[Word]:
+def pronounce(phonemizer: Phonemizer, text: str, language: Language, replacements: Sequence[Replacement]) -> list[Word]:
     """The words of a sentence, normalised and phonemized.
 
     `replacements` are what the caller wants read instead of parts of it, in the order of the text.
