@@ -1,11 +1,13 @@
 """The texts of the benchmarks: sentences with their acceptable transcripts, and texts for timing."""
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from svc.text.frontend import Frontend
 from svc.text.g2p import Phonemizer
 from svc.text.language import Language
+from svc.text.phrases import pronounce
 
 _FOLDER = Path(__file__).parent / "sentences"
 
@@ -40,4 +42,5 @@ def exist(name: str) -> bool:
 
 def phonemize(phonemizer: Phonemizer, text: str, language: Language) -> list[str]:
     """The phonemes of each utterance that svc splits a text into."""
-    return [phrase.phonemes for phrase in Frontend(phonemizer, language, language).read(text) if phrase.words]
+    phrases = Frontend(partial(pronounce, phonemizer), language, language).read(text)
+    return [phrase.phonemes for phrase in phrases if phrase.words]

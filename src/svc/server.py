@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import os
 import signal
 import socket
 import sys
@@ -92,8 +93,9 @@ class Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         sys.setswitchinterval(_SWITCH_SECONDS)
         await super().startup(sockets)
-        for each in sockets or []:
-            each.listen(_WAITING_CONNECTIONS)
+        for listening in [each for server in self.servers for each in server.sockets]:
+            with socket.socket(fileno=os.dup(listening.fileno())) as same:
+                same.listen(_WAITING_CONNECTIONS)
         for each in [] if self._silent else sockets or []:
             host, port = each.getsockname()[:2]
             shown = f"[{host}]" if ":" in host else host

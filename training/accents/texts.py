@@ -14,6 +14,7 @@ import json
 import random
 import re
 import sys
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from svc.text.frontend import Frontend
 from svc.text.g2p import Phonemizer
 from svc.text.g2p.vocabulary import VOCABULARY
 from svc.text.language import Language
+from svc.text.phrases import pronounce
 
 from acoustic.corpus import DECLARATIONS, generate_sentences
 
@@ -115,7 +117,7 @@ def _joined(code: str, text: str) -> bool:
 
 def phonemize(phonemizer: Phonemizer, text: str, language: Language) -> list[str]:
     """The phonemes of each phrase that svc speaks a text in."""
-    phrases = Frontend(phonemizer, language, language).read(text)
+    phrases = Frontend(partial(pronounce, phonemizer), language, language).read(text)
     return [phrase.phonemes for phrase in phrases if phrase.words]
 
 
