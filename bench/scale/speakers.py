@@ -15,11 +15,12 @@ from bench.load.listeners import STARVED_OVER, Heard, listen, make_texts
 UNLIMITED: dict[str, object] = {"max_load": 1, "max_streams": 10_000, "max_waiting": 10_000, "queue_seconds": 10}
 
 EXPLANATION = (
-    "Speech a second: clients that ask again as soon as they have their audio, twice as many as cores. Live listeners: "
-    "each plays one text after the other from the first byte on, without a pause; the most of whom nobody has more "
-    f"than {1000 * STARVED_OVER:.0f} ms of silence within a text. Texts of one to three sentences over POST /stream, "
-    "pcm_24000."
+    "Speech a second: clients that ask again as soon as they have their audio; the most that two and four for each "
+    "core get. Live listeners: each plays one text after the other from the first byte on, without a pause; the most "
+    f"of whom nobody has more than {1000 * STARVED_OVER:.0f} ms of silence within a text. Texts of one to three "
+    "sentences over POST /stream, pcm_24000."
 )
+_CLIENTS_A_CORE = 2, 4  # where texts go to other processes and back, two leave the cores idle now and then
 _TEXTS = 24
 _FIRST_BYTES = 10
 _SHORT = "The train to the coast leaves in ten minutes."
@@ -48,7 +49,9 @@ def measure(address: str, cores: int, seconds: float) -> Measured:
 async def _measure(address: str, cores: int, seconds: float) -> Measured:
     await measure_speech(address, 2 * cores, min(seconds, 10))  # warms it
     first_byte = await measure_first_byte(address, _FIRST_BYTES)
-    speech_a_second, server_seconds = await _measure_speech_and_server(address, 2 * cores, seconds)
+    speech_a_second, server_seconds = max(
+        [await _measure_speech_and_server(address, each * cores, seconds) for each in _CLIENTS_A_CORE]
+    )
     tried: dict[int, int] = {}
 
     async def holds(listeners: int) -> bool:
