@@ -94,7 +94,8 @@ class Settings(BaseSettings):
 
     engine_processes: int = Field(default_factory=_count_engine_processes, ge=1)
     """How many processes have the engine, each with its own weights; by default one for every four cores, at least as
-    many as SVC_PROCESSES, and one on a GPU, which it can fill. If both are 1, one process does all."""
+    many as SVC_PROCESSES, and one on a GPU, which it can fill. If both are 1, one process does all. If there are more
+    of these, they also find the phonemes of texts."""
 
     workers: int = Field(default_factory=_count_workers, ge=1)
     """How many pieces of speech the engine makes at the same time, in each of its processes; by default one for every
