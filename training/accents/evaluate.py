@@ -5,7 +5,8 @@
 Before: the layers that data/languages.toml names, or the accents that svc has (`--shipped`). The networks are those of
 training (floats), not the service's int8 graphs. Base decodes with five beams, small greedily: bench/evaluator.py.
 Writes heard.jsonl, a line for each piece of up to 29.5 s with what was said and heard, and clips.jsonl, a line for each
-sentence with its naturalness and the voice's similarity to itself in English. bench.slow.grades makes grades of them.
+sentence with its naturalness and the voice's similarity to itself in English, or a clone's to its person.
+bench.slow.grades makes grades of them.
 """
 
 import argparse
@@ -88,7 +89,7 @@ def say(
     phrases = phrases * len(chosen)
     rows = torch.full_like(speaker, row)
     style, timbre = accents(rows, speaker, torch.tensor([len(each) for each in phrases], device=device))
-    clips = inputs.synthesis(phrases, style, timbre, voices.pitch_scale[speaker], voices.vocoder_embedding[speaker])
+    clips = inputs.synthesis(phrases, style, timbre, voices, speaker)
     said, index = [], 0
     for name, voice in chosen.items():
         for number, (text, each) in enumerate(texts):

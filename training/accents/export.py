@@ -2,8 +2,9 @@
 
     python -m accents.export FOLDER ../src/svc/data/accents.npz
 
-Accents of other languages in the file stay. An accent that starts from the layers of one language is written for the
-language that data/languages.toml names, so that both give the same. Needs svc (pip install -e ..).
+Accents of other languages in the file stay, and so does the pitch axis, which is theirs too. An accent that starts from
+the layers of one language is written for the language that data/languages.toml names, so that both give the same.
+Needs svc (pip install -e ..).
 """
 
 import argparse
@@ -25,13 +26,16 @@ def main() -> None:
     args = parser.parse_args()
     stored = torch.load(args.folder / "accents.pt", map_location="cpu")
     state = {name: each.numpy() for name, each in stored["state"].items()}
-    axis = torch.load(args.folder / "pitch-axis.pt").numpy()
-    axis /= np.linalg.norm(axis)
+    starts = [Start(**each) for each in stored["starts"]]
     gender = shipped.gender_axis()
     with np.load(args.output) as existing:
         written = dict(existing)
-    written["pitch axis"] = axis.astype(np.float32)
-    for row, start in enumerate(Start(**each) for each in stored["starts"]):
+    trained = {f"{start.row} prosody" for start in starts if start.row not in args.leave}
+    if trained >= {name for name in written if name.endswith(" prosody")}:
+        axis = torch.load(args.folder / "pitch-axis.pt").numpy()
+        written["pitch axis"] = (axis / np.linalg.norm(axis)).astype(np.float32)
+    axis = written["pitch axis"]
+    for row, start in enumerate(starts):
         if start.row in args.leave:
             continue
         native = shipped.native_offset(Language(start.language).articulation)[: len(gender)]

@@ -56,15 +56,13 @@ def find_long(clips: Clips) -> list[int]:
 def recognise_voices(
     guards: Guards, synthesis: Synthesis, voices: Voices, texts: Sequence[Sequence[int]], batch: int = 220
 ) -> Tensor:
-    """How each voice sounds in English: the mean embedding over the texts. [V + C, 192]"""
-    targets = torch.zeros(len(voices.timbre), 192, device=synthesis.device)
+    """Whom each voice must be like [V + C, 192]: a clone its person, others themselves in English, over the texts."""
+    targets = voices.person.clone()
     for text in texts:
-        for first in range(0, len(targets), batch):
-            voice = torch.arange(first, min(first + batch, len(targets)), device=synthesis.device)
+        for first in range(0, len(voices.tables), batch):
+            voice = torch.arange(first, min(first + batch, len(voices.tables)), device=synthesis.device)
             style, timbre = speak_english(voices, voice, torch.full_like(voice, len(text)))
-            clips = synthesis(
-                [text] * len(voice), style, timbre, voices.pitch_scale[voice], voices.vocoder_embedding[voice]
-            )
+            clips = synthesis([text] * len(voice), style, timbre, voices, voice)
             long = find_long(clips)
             if long:
                 targets[voice[torch.tensor(long, device=voice.device)]] += guards.recognise(clips, long)

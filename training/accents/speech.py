@@ -7,6 +7,7 @@ import torch
 import torchaudio
 from torch import Tensor
 
+from accents.voices import Voices
 from acoustic.synthesis import Networks
 from head.model import FRAME
 
@@ -41,13 +42,29 @@ class Synthesis(Networks):
         return (self.prosody.predict_durations(encoded) * mask).sum(dim=1) / 40
 
     def __call__(
-        self, texts: Sequence[Sequence[int]], style: Tensor, timbre: Tensor, pitch_scale: Tensor, embedding: Tensor
+        self, texts: Sequence[Sequence[int]], style: Tensor, timbre: Tensor, voices: Voices, voice: Tensor
     ) -> Clips:
-        """texts as phoneme ids; style [B, 128], timbre [B, 11, 128], pitch_scale [B], embedding [B, 256]"""
-        speech = self.synthesize(*pad_texts(texts, self.device), style, timbre, pitch_scale, embedding)
+        """texts as phoneme ids; style [B, 128], timbre [B, 11, 128]; the rest is that of the voices [B]"""
+        speech = self.synthesize(
+            *pad_texts(texts, self.device),
+            style,
+            timbre,
+            voices.pitch_scale[voice],
+            voices.vocoder_embedding[voice],
+            voices.mask_offset[voice],
+        )
         wave = torchaudio.functional.resample(speech.wave.float(), RATE, LISTENERS_RATE)
+        wave = equalize(wave, voices.equalizer[voice])
         start = (speech.durations[:, 0] - ONSET_LEAD - LEADING_SILENCE).clamp(min=0) * FRAME_SAMPLES
         return Clips(wave, start.tolist(), (speech.frames * FRAME_SAMPLES).tolist())
+
+
+def equalize(wave: Tensor, taps: Tensor) -> Tensor:
+    """[B, samples], filtered by [B, taps]."""
+    size = wave.shape[1] + taps.shape[1]
+    size += -size % 1024
+    spectrum = torch.fft.rfft(wave, size) * torch.fft.rfft(taps, size)
+    return torch.fft.irfft(spectrum, size)[:, : wave.shape[1]]
 
 
 def pad_texts(texts: Sequence[Sequence[int]], device: torch.device) -> tuple[Tensor, Tensor]:

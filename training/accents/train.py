@@ -3,10 +3,10 @@
     python -m accents.train FOLDER --seconds 200
     python -m accents.train FOLDER --shipped ../src/svc/data/accents.npz --languages ms fil --rules symbols.json
 
-Loss: Whisper's cross-entropy of the text, DistillMOS, and how far a voice is from itself in English (ERes2Net). Starts
-from starts.json, or from the accents that svc has. At the end each language keeps what is best on the validation texts:
-the trained accent, the trained layers with the prosody of the start, or the start. Writes accents.pt and
-validation.json.
+Loss: Whisper's cross-entropy of the text, DistillMOS, and how far a clone is from its person, and another voice from
+itself in English (ERes2Net). Starts from starts.json, or from the accents that svc has. At the end each language keeps
+what is clearest and most natural on the validation texts: the trained accent, the trained layers with the prosody of
+the start, or the start; with `--validation 0`, the trained one. Writes accents.pt and validation.json.
 """
 
 import argparse
@@ -161,7 +161,7 @@ def main() -> None:
     parser.add_argument("--naturalness", type=float, default=NATURALNESS, help="its weight")
     parser.add_argument("--likeness", type=float, default=LIKENESS, help="its weight")
     parser.add_argument("--cloned", type=float, default=CLONED, help="share of clones among the voices")
-    parser.add_argument("--validation", type=int, default=4, help="windows of each row")
+    parser.add_argument("--validation", type=int, default=4, help="windows of each row; 0: nothing is compared")
     args = parser.parse_args()
     began = time.time()
     inputs = Inputs.load(args.folder)
@@ -192,6 +192,8 @@ def main() -> None:
             print(f"{gone:.0f} s, {steps} steps:", *(f"{name} {each:.4f}" for name, each in means.items()), flush=True)
     save(accents, args.folder / "accents.pt")
     print(f"{time.time() - began:.0f} s: trained, {steps} steps", flush=True)
+    if not args.validation:
+        return
     chosen = select(accents, trainer.start, inputs, args.validation, 3 * args.batch, args.cloned)
     save(accents, args.folder / "accents.pt")
     (args.folder / "validation.json").write_text(json.dumps(chosen, indent=1))

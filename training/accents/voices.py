@@ -1,8 +1,8 @@
 """Writes the voices to train accents with, as svc has them: built-in ones, and clones of real people.
 
-    python -m accents.voices CLONES CLONES_VALIDATION voices.npz
+    python -m accents.voices PEOPLE voices.npz
 
-CLONES are files of `acoustic.clones`; those of validation are not trained with. Needs svc (pip install -e ..).
+PEOPLE is the file of `accents.people`; its people of validation are not trained with. Needs svc (pip install -e ..).
 """
 
 import argparse
@@ -18,8 +18,9 @@ LONGEST = 200
 TIMBRE_ROW = 59
 """Shorter texts have the timbre of this row, as in the service (TIMBRE_PHONEMES)."""
 STYLE, LAYERS = 128, 11
-FIELDS = ("timbre", "layer_offsets", "vocoder_embedding", "pitch_scale")
-"""What is taken of the clones."""
+NOTHING = {"layer_offsets": 0.0, "english_layer_offsets": 0.0, "vocoder_embedding": 0.0, "mask_offset": 0.0}
+NOTHING |= {"pitch_scale": 1.0, "equalizer": np.eye(1, 512)[0], "person": 0.0}
+"""What only clones have, and built-in voices in its place."""
 
 
 @dataclass
@@ -33,7 +34,10 @@ class Voices:
     layer_offsets: Tensor  # [V + C, 11, 128]: in languages other than English
     english_layer_offsets: Tensor  # [V + C, 11, 128]
     vocoder_embedding: Tensor  # [V + C, 256]
+    mask_offset: Tensor  # [V + C, 2408]
+    equalizer: Tensor  # [V + C, 512]: its impulse response at the listeners' rate
     pitch_scale: Tensor  # [V + C]
+    person: Tensor  # [V + C, 192]: how the person that was cloned sounds (ERes2Net); zero for built-in voices
     gain: Tensor  # [V + C], a factor
     native: Tensor  # [N, 256]: the mean style of each language's own voices
     native_accents: Tensor  # [N, 13, 128]: offsets of the accents so far; the last two rows begin with the shares
@@ -73,8 +77,7 @@ def load(path: Path, device: torch.device) -> Voices:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("clones", type=Path)
-    parser.add_argument("validation", type=Path)
+    parser.add_argument("people", type=Path)
     parser.add_argument("output", type=Path)
     args = parser.parse_args()
     from svc.text.language import Language
@@ -89,31 +92,26 @@ def main() -> None:
     natives = [Language.SPANISH, Language.FRENCH, Language.HINDI, Language.ITALIAN, Language.JAPANESE]
     natives += [Language.PORTUGUESE_BR, Language.MANDARIN]
     accents = [shipped.load_accent(language) for language in natives]
-    files = [np.load(path) for path in (args.clones, args.validation)]
-    clones = {name: np.concatenate([file[name] for file in files]).astype(np.float32) for name in FIELDS}
-    order = [str(each) for each in files[0]["languages"]]
-    english, spanish = order.index("en-us"), order.index("es")
-    # What the accent so far adds is taken out again.
-    articulated = np.stack([shipped.articulate(timbre, Language.SPANISH) for timbre in clones["timbre"]])
-    layer_offsets, embedding = clones["layer_offsets"], clones["vocoder_embedding"]
-    people = len(layer_offsets)
+    with np.load(args.people) as stored:
+        people = dict(stored)
+    count = len(people["timbre"])
 
     def join(ours: np.ndarray, theirs: np.ndarray) -> np.ndarray:
         return np.concatenate([ours, theirs]).astype(np.float16)
 
-    none = np.zeros((len(built_in), LAYERS, STYLE))
+    def fill(name: str, nothing: float | np.ndarray) -> np.ndarray:
+        shape = (len(built_in), *people[name].shape[1:])
+        return join(np.broadcast_to(nothing, shape), people[name])
+
     gains = [10 ** (find_gain(find_built_in_loudness(voice.key, voice.language)) / 20) for voice in built_in]
     np.savez_compressed(
         args.output,
         tables=np.stack([voice.style[:LONGEST] for voice in built_in]).astype(np.float16),
         mean_table=mean[:LONGEST].astype(np.float32),
-        timbre=join(own[:, :STYLE], clones["timbre"]),
-        prosody=join(own[:, STYLE:], np.zeros((people, STYLE))),
-        layer_offsets=join(none, layer_offsets[:, spanish] - articulated),
-        english_layer_offsets=join(none, layer_offsets[:, english]),
-        vocoder_embedding=join(np.zeros((len(built_in), embedding.shape[1])), embedding),
-        pitch_scale=join(np.ones(len(built_in)), clones["pitch_scale"][:, english]),
-        gain=join(np.array(gains), np.ones(people)),
+        timbre=join(own[:, :STYLE], people["timbre"]),
+        prosody=join(own[:, STYLE:], np.zeros((count, STYLE))),
+        gain=join(np.array(gains), np.ones(count)),
+        **{name: fill(name, nothing) for name, nothing in NOTHING.items()},
         native=np.stack([shipped.native_offset(language) for language in natives]).astype(np.float32),
         native_accents=np.stack(
             [np.concatenate([each.offset, np.pad(each.shares, ((0, 0), (0, STYLE - LAYERS)))]) for each in accents]
@@ -122,7 +120,7 @@ def main() -> None:
         keys=np.array([voice.key for voice in built_in]),
         languages=np.array([voice.language.value for voice in built_in]),
         natives=np.array([language.value for language in natives]),
-        held_out=np.array(len(built_in) + len(files[0]["timbre"])),
+        held_out=np.array(len(built_in) + int(people["trained"])),
     )
 
 

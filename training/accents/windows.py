@@ -143,7 +143,7 @@ def speak(synthesis: Synthesis, accents: Accents, windows: Sequence[Window]) -> 
     row = torch.tensor([window.row for window in windows for _ in window.texts], device=device)
     voice = torch.tensor(chosen, device=device)
     style, timbre = accents(row, voice, torch.tensor([len(text) for text in texts], device=device))
-    clips = synthesis(texts, style, timbre, voices.pitch_scale[voice], voices.vocoder_embedding[voice])
+    clips = synthesis(texts, style, timbre, voices, voice)
     return clips, chosen
 
 

@@ -38,8 +38,10 @@ class Networks:
         timbre: Tensor,
         pitch_scale: Tensor | None = None,
         vocoder_embedding: Tensor | None = None,
+        mask_offset: Tensor | None = None,
     ) -> Speech:
-        """ids, mask [B, N], style [B, 128], timbre [B, 11, 128], pitch_scale [B], vocoder_embedding [B, 256]"""
+        """ids, mask [B, N], style [B, 128], timbre [B, 11, 128], pitch_scale [B], vocoder_embedding [B, 256],
+        mask_offset [B, 2408]"""
         prosody, decoder, head = self.prosody, self.decoder, self.head
         with autocast(self.device):
             film = prosody.make_film(style)
@@ -69,5 +71,6 @@ class Networks:
             position = torch.zeros(len(ids), dtype=torch.int64, device=self.device)
             # The phase is a sum over the past: its gradient would be noise.
             f0 = f0.detach()
-            wave = head(features, f0, accumulate_phase(f0), head_film, position, mask=half[..., None].float())
+            present = half[..., None].float()
+            wave = head(features, f0, accumulate_phase(f0), head_film, position, mask_offset, mask=present)
         return Speech(wave, durations, frames)
