@@ -46,7 +46,7 @@ class _Replica:
     def __init__(self, *answers: Speak) -> None:
         self._answers = list(answers)
         self.calls = self.cancelled = 0
-        self.server = UtteranceServer(self._speak, self._pronounce)
+        self.server = UtteranceServer(self._speak, self._find_words)
 
     async def _speak(self, utterance: Utterance, due: Due) -> AsyncGenerator[Spoken]:
         assert utterance.style.shape == (1, 256)
@@ -60,7 +60,7 @@ class _Replica:
             self.cancelled += 1
             raise
 
-    async def _pronounce(self, written: Written) -> AsyncGenerator[list[Word]]:
+    async def _find_words(self, written: Written) -> AsyncGenerator[list[Word]]:
         self.calls += 1
         if not written.text:
             raise ValueError("nothing to read")

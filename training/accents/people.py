@@ -12,7 +12,6 @@ import argparse
 import csv
 import sys
 from collections import defaultdict
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -20,13 +19,11 @@ import soundfile
 import torch
 import torch.nn.functional as F
 import torchaudio
-from svc.audio import decode, equalizer
+from svc.audio import decode
 from svc.audio.equalizer import Equalizer
 from svc.cloning.speaker_encoder import OnnxSpeakerEncoder
 from svc.errors import ClipTooShort, NoSpeech
-from svc.synthesis.request import SynthesisRequest
 from svc.text.language import Language
-from svc.voices.built_in import PREVIEW_TEXTS
 from torch import Tensor
 
 from accents.guards import Guards
@@ -35,12 +32,12 @@ from speaker_encoder.features import RATE, fbank
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from bench import reference_speakers
+from bench.clones import finish_clone
 from bench.recorder import Recorder
 
 RECORDINGS, LONGEST = 3, 8 * RATE
 """How many recordings of a person are compared with, and how much of each."""
 IMPULSE = np.eye(1, 512, dtype=np.float32)[0]
-PREVIEW = PREVIEW_TEXTS[Language.ENGLISH_US]
 
 
 def clone(recorder: Recorder, encoder: OnnxSpeakerEncoder, path: Path) -> dict[str, object]:
@@ -49,19 +46,15 @@ def clone(recorder: Recorder, encoder: OnnxSpeakerEncoder, path: Path) -> dict[s
     except (ClipTooShort, NoSpeech):  # the server refuses it, but to train with it is good enough
         samples = decode.decode_clip(path.read_bytes()).samples
     person = encoder.encode(samples, decode.RATE)
-    flat = replace(person.parameters, equalizer_gains=equalizer.FLAT, loudness={})
-    voice = recorder.voices.build(flat, Language.ENGLISH_US)
-    spoken = recorder.synthesize(SynthesisRequest(PREVIEW, voice, language=Language.ENGLISH_US))
-    envelope = encoder.spectral_envelope(spoken, recorder.sample_rate)
-    gains = equalizer.matching_gains(person.spectral_envelope, envelope)
+    found = finish_clone(recorder, encoder, person, Language.ENGLISH_US)
     return {
-        "timbre": flat.timbre,
-        "layer_offsets": flat.foreign_layer_offsets,
-        "english_layer_offsets": flat.layer_offsets,
-        "vocoder_embedding": flat.vocoder_embedding,
-        "mask_offset": flat.mask_offset,
-        "pitch_scale": flat.pitch_scale,
-        "equalizer": Equalizer(gains, RATE)(IMPULSE),
+        "timbre": found.timbre,
+        "layer_offsets": found.foreign_layer_offsets,
+        "english_layer_offsets": found.layer_offsets,
+        "vocoder_embedding": found.vocoder_embedding,
+        "mask_offset": found.mask_offset,
+        "pitch_scale": found.pitch_scale,
+        "equalizer": Equalizer(found.equalizer_gains, RATE)(IMPULSE),
     }
 
 

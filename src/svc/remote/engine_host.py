@@ -23,7 +23,7 @@ class EngineHost:
         self._engine = engine
         self._phonemizer = phonemizer
         self._scheduler = Scheduler(self._load, workers=workers)
-        self._server = UtteranceServer(self._speak, self._pronounce)
+        self._server = UtteranceServer(self._speak, self._find_words)
 
     def _load(self) -> None:
         self._engine.load()
@@ -60,7 +60,7 @@ class EngineHost:
             async for part in parts:
                 yield part.spoken
 
-    async def _pronounce(self, written: Written) -> AsyncGenerator[list[Word]]:
+    async def _find_words(self, written: Written) -> AsyncGenerator[list[Word]]:
         assert self._phonemizer, "servers ask only those for words that were given a phonemizer"
         yield await asyncio.to_thread(pronounce, self._phonemizer, written.text, written.language, written.replacements)
 

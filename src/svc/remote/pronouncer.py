@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from svc.remote.remote_engine import LOST
-from svc.remote.replicas import Replicas
+from svc.remote.replicas import LOST, Replicas
 from svc.remote.wire import EngineFailure, Written
 from svc.text.g2p import Phonemizer
 from svc.text.language import Language

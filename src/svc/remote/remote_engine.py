@@ -7,13 +7,11 @@ from contextlib import closing
 
 from svc.engine.protocol import Chunk, Engine, Utterance
 from svc.errors import EngineUnavailable
-from svc.remote.replicas import NoReplica, Replicas
+from svc.remote.replicas import LOST, NoReplica, Replicas
 from svc.remote.wire import Due, EngineFailure
 from svc.synthesis.playback import current_playback
 
 log = logging.getLogger(__name__)
-
-LOST = (OSError, EOFError)
 
 
 class RemoteEngine:

@@ -13,7 +13,7 @@ FindReplicas = Callable[[], Awaitable[list[EngineDescription]]]
 """Those that there are; none if that cannot be told now."""
 
 _FIND_SECONDS = 1.0
-_LOST = (OSError, EOFError)
+LOST = (OSError, EOFError)
 
 
 class NoReplica(ConnectionError):
@@ -84,7 +84,7 @@ class Replicas:
         except BaseException as error:
             if connection:
                 connection.close()
-            if isinstance(error, _LOST):
+            if isinstance(error, LOST):
                 replica.lost = True  # until it is found again
                 _close(replica)
             raise

@@ -14,15 +14,15 @@ from svc.text.phrases import Word
 log = logging.getLogger(__name__)
 
 Speak = Callable[[Utterance, Due], AsyncGenerator[Spoken]]
-Pronounce = Callable[[Written], AsyncGenerator[list[Word]]]
+FindWords = Callable[[Written], AsyncGenerator[list[Word]]]
 
 _TOKEN_SECONDS = 10.0
 
 
 class UtteranceServer:
-    def __init__(self, speak: Speak, pronounce: Pronounce) -> None:
+    def __init__(self, speak: Speak, find_words: FindWords) -> None:
         self._speak = speak
-        self._pronounce = pronounce
+        self._find_words = find_words
         self._connections: set[asyncio.StreamWriter] = set()
         self.token = secrets.token_bytes(TOKEN_BYTES)
         self.ongoing = 0
@@ -83,7 +83,7 @@ class UtteranceServer:
         try:
             try:
                 answer: AsyncGenerator[Spoken | list[Word]] = (
-                    self._pronounce(request) if isinstance(request, Written) else self._speak(*request)
+                    self._find_words(request) if isinstance(request, Written) else self._speak(*request)
                 )
                 async with aclosing(answer) as parts:
                     async for part in parts:
