@@ -25,12 +25,13 @@ def measure_cores(
     processes_each: Annotated[
         int | None, typer.Option(help="SVC_PROCESSES: one for so many cores. Default: the server's.", min=1)
     ] = None,
+    rounds: Annotated[int, typer.Option(help="One number of cores after the other, so often.", min=1)] = 1,
     seconds: Seconds = 30,
     engine: Engine = "turbo",
     output: options.Output = None,
 ) -> None:
     """Speech a second and live listeners of one machine with more and more of its cores."""
-    _finish(cores.measure(cores_ or (2, 4, 8, 16), threads or (), seconds, engine, processes_each), output)
+    _finish(cores.measure(cores_ or (2, 4, 8, 16), threads or (), seconds, engine, processes_each, rounds), output)
 
 
 @app.command("replicas")

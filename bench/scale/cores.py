@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import product
 from pathlib import Path
 
 from bench.load import processes
@@ -29,23 +30,32 @@ def measure(
     seconds: float,
     engine: str = "turbo",
     processes_each: int | None = None,
+    rounds: int = 1,
     topology: Path = TOPOLOGY,
 ) -> Report:
     """`threads` are those of a worker; without any, the default of the server. So are the processes, one for each
-    `processes_each` cores."""
+    `processes_each` cores. Of several `rounds`, the best of each number counts: what others do on the machine makes it
+    slower, never faster."""
     order = order_cores(sorted(os.sched_getaffinity(0)), topology)
+    there = [each for each in cores if each <= len(order)]
     choices: Sequence[int | None] = threads or [None]
     points: dict[tuple[int, int | None], Measured] = {}
-    alone: dict[int, float] = {}
-    for count in [each for each in cores if each <= len(order)]:
-        alone[count] = engine_alone.measure(order[:count], seconds, engine)
+    alone = dict.fromkeys(there, 0.0)
+    for _, count in product(range(rounds), there):
+        alone[count] = max(alone[count], engine_alone.measure(order[:count], seconds, engine))
         for each in choices:
             chosen: dict[str, object] = share_out(count, each) if each else {}
             if processes_each:
                 chosen["processes"] = max(1, count // processes_each)
             with pin(order[:count]), processes.run(engine, **speakers.UNLIMITED, **chosen) as server:
-                points[count, each] = speakers.measure(server.address, count, seconds)
-    return make_report(points, alone, missing=[each for each in cores if each > len(order)])
+                measured = speakers.measure(server.address, count, seconds)
+            points[count, each] = measured.join(points.get((count, each), measured))
+    report = make_report(points, alone, missing=[each for each in cores if each not in there])
+    if processes_each:
+        report.notes.append(f"SVC_PROCESSES: one for {processes_each} cores.")
+    if rounds > 1:
+        report.notes.append(f"The best of {rounds} rounds.")
+    return report
 
 
 def share_out(cores: int, threads: int) -> dict[str, object]:

@@ -37,6 +37,11 @@ def test_the_most_that_holds_is_found(most: int) -> None:
     assert asyncio.run(speakers.find_most(holds, 12)) == most
 
 
+def test_of_two_rounds_the_better_number_counts() -> None:
+    first, second = Measured(60.0, 30, 0.2, 0.002, {30: 0}), Measured(50.0, 40, 0.1, 0.003, {40: 0})
+    assert first.join(second) == second.join(first) == Measured(60.0, 40, 0.1, 0.002, {30: 0, 40: 0})
+
+
 @pytest.mark.parametrize(
     ("speech", "listeners", "bar"), [(60.0, 36, "met"), (59.0, 36, "missed"), (60.0, 35, "missed")]
 )
