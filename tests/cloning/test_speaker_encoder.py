@@ -58,6 +58,18 @@ def test_the_pitch_of_telephone_speech_is_measured(hertz: float, formant: float)
     assert spread < 0.05
 
 
+@pytest.mark.parametrize(("every", "weak", "vibrato"), [(3, 0.05, 0.0), (4, 0.2, 0.04)])
+def test_a_strong_overtone_of_most_frames_is_not_the_pitch(every: int, weak: float, vibrato: float) -> None:
+    """The other frames tell that it is lower."""
+    time = np.arange(4 * RATE) / RATE
+    phase = 2 * np.pi * 95 * np.cumsum(1 + vibrato * np.sin(2 * np.pi * 6 * time)) / RATE
+    amplitudes = {k: np.where((k % every != 0) & (time % 1 < 0.6), weak, 1.0) for k in range(4, 36)}
+    voice = sum(amplitude * np.sin(k * (phase + 1)) for k, amplitude in amplitudes.items())
+    noise = 0.3 * np.random.default_rng(0).standard_normal(len(time))
+    median, _, _ = measure_pitch((0.02 * (voice + noise)).astype(np.float32))
+    assert math.exp(median) == pytest.approx(95, rel=0.06)
+
+
 def test_noise_has_no_pitch() -> None:
     noise = np.random.default_rng(1).standard_normal(RATE).astype(np.float32)
     assert measure_pitch(noise)[2] < 0.2

@@ -13,6 +13,9 @@ LOWEST, HIGHEST = 60.0, 420.0
 """Hz, of the pitch."""
 FLATTENED = 0.7
 """Exponent of the power spectrum before its autocorrelation. As in svc.cloning.speaker_encoder, like all of `pitch`."""
+REGISTER = 8 / 12 * math.log(2)
+"""Within so much of its middle a speaker's pitch remains."""
+REGISTER_STEP = 0.06
 
 
 @cache
@@ -60,7 +63,8 @@ def pitch(wave: Tensor) -> Tensor:
     """Log of the median pitch, its spread, and the share of voiced frames. [B, samples] → [B, 3]
 
     A frame's pitch is the highest peak of its autocorrelation. The spectrum is flattened a little, because a formant's
-    period is often mistaken for the pitch where a telephone has removed the fundamental.
+    period is often mistaken for the pitch where a telephone has removed the fundamental. It is looked for only in the
+    range in which the frames of a clip are most periodic on average.
     """
     frames = wave.unfold(1, PITCH_WINDOW, HOP)
     window = torch.hann_window(PITCH_WINDOW, device=wave.device)
@@ -70,13 +74,26 @@ def pitch(wave: Tensor) -> Tensor:
     found = torch.fft.irfft(torch.fft.rfft(frames, size).abs().pow(2 * FLATTENED), 2 * size)
     lags = torch.arange(int(finer / HIGHEST), int(finer / LOWEST) + 1, device=wave.device)
     correlation = found[..., lags] / (found[..., :1] + 1e-9) * (own[0] / own[lags])
-    best, index = correlation.max(dim=2)
     energy = frames.square().sum(dim=2)
     loud = energy > 0.02 * energy.amax(dim=1, keepdim=True)
-    voiced = loud & (best > 0.4)
-    logs = torch.where(voiced, torch.log(finer / lags[index].float()), math.nan)
+    voiced = loud & (correlation.amax(dim=2) > 0.4)
+    candidates = torch.log(finer / lags.float())
+    index = (correlation + _find_register(correlation * voiced[..., None], candidates)).argmax(dim=2)
+    logs = torch.where(voiced, candidates[index], math.nan)
     median = torch.nan_to_num(logs.nanmedian(dim=1).values, nan=math.log(150.0))
     off = torch.nan_to_num((logs - median[:, None]).abs(), nan=0.0).clamp(max=0.5)
     share = voiced.float().mean(dim=1)
     spread = off.mean(dim=1) / share.clamp(min=0.02)
     return torch.stack([median, spread, share], dim=1)
+
+
+def _find_register(correlation: Tensor, candidates: Tensor) -> Tensor:
+    """0 for the candidates in the best range of each clip, and -inf for the others.
+
+    [B, frames, candidates], [candidates] → [B, 1, candidates]
+    """
+    centres = torch.arange(float(candidates.min()), float(candidates.max()), REGISTER_STEP, device=candidates.device)
+    inside = (candidates - centres[:, None]).abs() <= REGISTER
+    scores = torch.stack([correlation[..., each].amax(dim=2).sum(dim=1) for each in inside], dim=1)
+    best = inside[scores.argmax(dim=1)]
+    return torch.where(best, 0.0, -math.inf)[:, None]

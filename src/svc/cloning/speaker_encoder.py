@@ -46,6 +46,8 @@ _TYPICAL_SPREAD, _SPREAD_SHARE = 0.154, 0.7
 _NARROWEST, _WIDEST = 0.75, 1.3
 _MIN_SPREAD_SECONDS = 8.0  # with less, the text decides more than the speaker
 _FLATTENING = 0.7  # the exponent of the power spectrum, for the pitch
+_REGISTER = 8 / 12 * math.log(2)  # within so much of its middle a speaker's pitch remains
+_REGISTER_STEP = 0.06
 
 _COMPARED_SECONDS = 2  # with less, one person seems to be several
 _MAX_COMPARED = 6  # spread over the recording: comparing all of it would take as long as cloning
@@ -197,7 +199,8 @@ def measure_pitch(clip: Samples) -> Array:
     """[3]: the log of the median pitch, its spread, and the share of voiced frames.
 
     A frame's pitch is the highest peak of its autocorrelation, computed with a flattened spectrum: otherwise the period
-    of a strong formant wins, above all in telephone speech, which has no fundamental.
+    of a strong formant wins, above all in telephone speech, which has no fundamental. Peaks far from the pitch of all
+    frames together do not count: they are mostly octaves.
     """
     frames = np.lib.stride_tricks.sliding_window_view(clip, _PITCH_WINDOW)[::_HOP]
     window = np.hanning(_PITCH_WINDOW + 1)[:-1]
@@ -209,10 +212,22 @@ def measure_pitch(clip: Samples) -> Array:
     periodicity = correlation[:, lags] / (correlation[:, :1] + 1e-9) * (falloff[0] / falloff[lags])
     energy = np.square(frames).sum(axis=1)
     voiced = (energy > 0.02 * energy.max()) & (periodicity.max(axis=1) > 0.4)
-    logs = np.log(rate / lags[periodicity.argmax(axis=1)])[voiced]
     share = float(voiced.mean())
-    if not logs.size:
+    if not share:
         return np.array([math.log(_TYPICAL_PITCH), 0.0, 0.0], dtype=np.float32)
+    logs = _choose_pitches(periodicity[voiced], np.log(rate / lags))
     median = np.sort(logs)[(logs.size - 1) // 2]
     spread = np.minimum(np.abs(logs - median), 0.5).mean() * min(1.0, share / 0.02)
     return np.array([median, spread, share], dtype=np.float32)
+
+
+def _choose_pitches(periodicity: npt.NDArray[np.float64], candidates: npt.NDArray[np.float64]) -> Array:
+    """The most periodic candidate of each frame, within the range in which the frames are most periodic on average.
+
+    `periodicity`: [frames, candidates]; all pitches are logarithms.
+    """
+    centres = np.arange(candidates.min(), candidates.max(), _REGISTER_STEP)
+    ranges = [np.flatnonzero(np.abs(candidates - centre) <= _REGISTER) for centre in centres]
+    best = max(ranges, key=lambda each: periodicity[:, each].max(axis=1).mean())
+    chosen: Array = candidates[best][periodicity[:, best].argmax(axis=1)]
+    return chosen
