@@ -221,7 +221,9 @@ def measure_pitch(clip: Samples) -> Array:
     return np.array([median, spread, share], dtype=np.float32)
 
 
-def _choose_pitches(periodicity: npt.NDArray[np.float64], candidates: npt.NDArray[np.float64]) -> Array:
+def _choose_pitches(
+    periodicity: npt.NDArray[np.float64], candidates: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
     """The most periodic candidate of each frame, within the range in which the frames are most periodic on average.
 
     `periodicity`: [frames, candidates]; all pitches are logarithms.
@@ -229,5 +231,5 @@ def _choose_pitches(periodicity: npt.NDArray[np.float64], candidates: npt.NDArra
     centres = np.arange(candidates.min(), candidates.max(), _REGISTER_STEP)
     ranges = [np.flatnonzero(np.abs(candidates - centre) <= _REGISTER) for centre in centres]
     best = max(ranges, key=lambda each: periodicity[:, each].max(axis=1).mean())
-    chosen: Array = candidates[best][periodicity[:, best].argmax(axis=1)]
+    chosen: npt.NDArray[np.float64] = candidates[best][periodicity[:, best].argmax(axis=1)]
     return chosen
