@@ -200,7 +200,7 @@ def measure_pitch(clip: Samples) -> Array:
 
     A frame's pitch is the highest peak of its autocorrelation, computed with a flattened spectrum: otherwise the period
     of a strong formant wins, above all in telephone speech, which has no fundamental. Peaks far from the pitch of all
-    frames together do not count: they are mostly octaves.
+    frames together do not count: they are mostly overtones.
     """
     frames = np.lib.stride_tricks.sliding_window_view(clip, _PITCH_WINDOW)[::_HOP]
     window = np.hanning(_PITCH_WINDOW + 1)[:-1]
