@@ -24,6 +24,7 @@ from bench.recorder import Recorder
 from bench.reference_speakers import DEGRADATIONS, Degradation, Speaker
 from bench.report import Report
 from bench.sentences import Sentence
+from bench.slow import grades
 from bench.worker import Worker
 from svc.audio import decode
 from svc.cloning.gradients import GradientRefiner
@@ -32,7 +33,12 @@ from svc.synthesis.request import SynthesisRequest
 from svc.text.language import Language
 from svc.voices.catalogue import Voice
 
-_LANGUAGES = {"es": Language.SPANISH, "fr": Language.FRENCH, "pt-br": Language.PORTUGUESE_BR}
+_LANGUAGES = {
+    "es": Language.SPANISH,
+    "fr": Language.FRENCH,
+    "pt-br": Language.PORTUGUESE_BR,
+    "de": Language.GERMAN,
+}
 _BARS = {
     "clone": ("≥ 0.57", "≥ 0.785", "≥ 86 %", "≥ 4.45", "≤ 1 %"),
     "refined clone": ("≥ 0.64", "≥ 0.805", "≥ 92 %", "≥ 4.45", "≤ 1 %"),
@@ -147,11 +153,11 @@ class _Session:
         return self.recorder.voices.find(self.built_in.find_nearest(self.encoder, self._encode(person).embedding)[0])
 
     def measure_built_in(self, condition: str, language: Language, lines: list[Sentence]) -> None:
-        """Word errors of the built-in voices of a language, whose pronunciation clones take over."""
-        for voice in self.recorder.voices:
-            if voice.custom is None and voice.language is language:
-                figures = _summarize(voice.key, self._evaluate(condition, voice.key, voice, lines))
-                self.rows.setdefault(f"built-in {condition}", []).append(figures)
+        """Word errors of the built-in voices of a language; of those that it is graded by, if it has none."""
+        own = [each for each in self.recorder.voices if each.custom is None and each.language is language]
+        for voice in own or [self.recorder.voices.find(key) for key in grades.VOICES]:
+            figures = _summarize(voice.key, self._evaluate(condition, voice.key, voice, lines, language=language))
+            self.rows.setdefault(f"built-in {condition}", []).append(figures)
 
     def measure(self, condition: str, person: Speaker, voice: Voice, lines: list[Sentence]) -> None:
         results = self._evaluate(condition, person.name, voice, lines)
@@ -174,17 +180,25 @@ class _Session:
         self.rows.setdefault(condition, []).append({"name": person.name, "speaker": similarity[person.name]})
 
     def _evaluate(
-        self, condition: str, name: str, voice: Voice, lines: list[Sentence], measures: Iterable[str] = _MEASURES
+        self,
+        condition: str,
+        name: str,
+        voice: Voice,
+        lines: list[Sentence],
+        measures: Iterable[str] = _MEASURES,
+        language: Language | None = None,
     ) -> list[Figures]:
+        """In the voice's own language, if no other is given."""
+        language = language or voice.language
         results = []
         for number, sentence in enumerate(lines):
             path = self.folder / f"{name}-{condition.replace(' ', '-').replace('/', '')}-{number}.wav"
-            self.recorder.record(SynthesisRequest(sentence.text, voice), path)
+            self.recorder.record(SynthesisRequest(sentence.text, voice, language=language), path)
             results.append(
                 self.evaluator.ask(
                     path=str(path),
                     measures=list(measures),
-                    language=voice.language.split("-")[0],
+                    language=language.split("-")[0],
                     references=sentence.references,
                 )
             )

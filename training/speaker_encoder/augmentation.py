@@ -19,6 +19,8 @@ FILTER_BINS = 2049
 N_FFT, HOP = 1024, 256
 ENVELOPE = 40
 """Quefrencies (of 1/16 ms) of the spectral envelope; the pitch lies above them."""
+MIDDLE_FORMANT = 1500.0
+"""Hz: where bent formants stay."""
 
 
 def change_speed(wave: Tensor, samples: int) -> Tensor:
@@ -29,8 +31,11 @@ def change_speed(wave: Tensor, samples: int) -> Tensor:
     return torch.fft.irfft(spectrum, samples) * (samples / wave.shape[1])
 
 
-def shift_formants(wave: Tensor, factor: Tensor) -> Tensor:
-    """Formants multiplied by `factor` [B], at the same pitch: the spectral envelope is stretched."""
+def shift_formants(wave: Tensor, factor: Tensor, bend: Tensor | None = None) -> Tensor:
+    """Formants multiplied by `factor` [B], at the same pitch: the spectral envelope is stretched.
+
+    With a `bend` [B], those above 1.5 kHz by more and those below by less, as the power of their distance to it.
+    """
     window = torch.hann_window(N_FFT, device=wave.device)
     spectrum = torch.stft(wave, N_FFT, HOP, window=window, return_complex=True)
     cepstrum = torch.fft.irfft(torch.log(spectrum.abs() + 1e-4), dim=1)
@@ -38,7 +43,11 @@ def shift_formants(wave: Tensor, factor: Tensor) -> Tensor:
     keep[ENVELOPE : N_FFT - ENVELOPE + 1] = 0
     envelope = torch.fft.rfft(cepstrum * keep[:, None], dim=1).real
     bins = envelope.shape[1]
-    source = (torch.arange(bins, device=wave.device) / factor[:, None]).clamp(max=bins - 1.001)
+    hertz = torch.arange(bins, device=wave.device) * (RATE / N_FFT)
+    stretch = factor[:, None]
+    if bend is not None:
+        stretch = stretch * (hertz.clamp(min=200) / MIDDLE_FORMANT) ** bend[:, None]
+    source = (torch.arange(bins, device=wave.device) / stretch).clamp(max=bins - 1.001)
     low = source.long()
     share = (source - low)[..., None]
     low = low[..., None].expand(-1, -1, envelope.shape[2])

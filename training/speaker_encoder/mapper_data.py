@@ -12,7 +12,7 @@ from speaker_encoder.encoder import DVECTOR, EMBEDDING, Embeddings, SpeakerEncod
 from speaker_encoder.features import RATE, log_mel, normalize_level, pitch
 from speaker_encoder.frozen_losses import SpeakerNetworks
 from speaker_encoder.mapper import PITCH, build_inputs
-from speaker_encoder.speaker_bank import AUGMENTATIONS, SpeakerBank, SpeakerTraits
+from speaker_encoder.speaker_bank import SpeakerBank, SpeakerTraits
 from speaker_encoder.speakers import Clip
 
 PARTS = (EMBEDDING, EMBEDDING, PITCH, DVECTOR)
@@ -101,10 +101,7 @@ class MapperData:
 
     def first_clips(self) -> Tensor:
         """One clip of each real speaker, as it was recorded."""
-        speaker = self.bank.speaker[self.recorded]
-        count = (int(speaker.max()) + 1 - int(speaker.min())) // len(AUGMENTATIONS)
-        first = int(speaker.min()) + AUGMENTATIONS.index((1, 1)) * count
-        return torch.stack([self.recorded[(speaker == first + i).nonzero()[0, 0]] for i in range(count)])
+        return torch.stack([(self.bank.speaker == i).nonzero()[0, 0] for i in range(self.bank.real)])
 
     def true_inputs(self, clip: Tensor) -> Tensor:
         """The mapper's inputs from the speaker networks' own embeddings."""

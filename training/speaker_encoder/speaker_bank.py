@@ -1,27 +1,35 @@
 """The speaker bank: embeddings and pitch of the speakers that the mapper is trained on, real, augmented and random."""
 
+import math
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import zip_longest
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from speaker_encoder.augmentation import change_speed, shift_formants
+from speaker_encoder.clip_buffer import LENGTH_STEP
 from speaker_encoder.encoder import EMBEDDING
-from speaker_encoder.equalizer import measure_envelope
+from speaker_encoder.equalizer import equalize, measure_envelope
 from speaker_encoder.features import RATE, normalize_level, pitch
 from speaker_encoder.frozen_losses import SpeakerNetworks
-from speaker_encoder.mapper import AXES, LAYERS, STYLE
+from speaker_encoder.mapper import AXES, LAYERS, STYLE, PredictedVoice
 from speaker_encoder.speakers import Clip
 from speaker_encoder.synthesis import Synthesis
 from speaker_encoder.texts import Texts
 from speaker_encoder.voice_pca import Voice, VoicePca, plain_voice
 
-AUGMENTATIONS = [(speed, formants) for speed in (0.87, 0.93, 1, 1.07, 1.15) for formants in (0.91, 1, 1.1)]
-"""Factors of speed and formants: each makes another speaker of a recording."""
-LONGEST = 10 * RATE
+PIECE = 5 * RATE
+"""Recordings are cut into pieces of this length; a shorter one is repeated."""
+PIECES = 4
+"""Of a speaker in the bank, at most."""
+GROUPS = 8
+"""Speakers of a round are made faster or slower in as many groups, each by its own factor."""
+EMBEDDED_AT_ONCE = 256
+"""Pieces."""
 
 
 @dataclass
@@ -57,6 +65,8 @@ class SpeakerBank:
     pitch: Tensor  # [clips, 3]
     speaker: Tensor  # [clips]
     coordinates: Tensor  # [clips, 53]: of the timbre; NaN where the clip is a recording
+    real: int
+    """How many of the speakers, the first ones, are real and as they were recorded."""
 
     @property
     def recorded(self) -> Tensor:
@@ -70,9 +80,7 @@ class SpeakerBank:
 
     def _average(self, values: Tensor) -> Tensor:
         """[clips, n] → [speakers, n]"""
-        count = int(self.speaker.max()) + 1
-        sums = torch.zeros(count, values.shape[1], device=values.device).index_add_(0, self.speaker, values)
-        return sums / torch.bincount(self.speaker, minlength=count)[:, None].clamp(min=1)
+        return _average_rows(values, self.speaker, int(self.speaker.max()) + 1)
 
 
 def normalize_halves(embedding: Tensor) -> Tensor:
@@ -80,11 +88,65 @@ def normalize_halves(embedding: Tensor) -> Tensor:
     return F.normalize(embedding.unflatten(1, (2, EMBEDDING)), dim=2).flatten(1)
 
 
+def _average_rows(values: Tensor, owner: Tensor, count: int) -> Tensor:
+    """[rows, n] → [count, n]: the mean of the rows of each owner."""
+    sums = torch.zeros(count, values.shape[1], device=values.device).index_add_(0, owner, values)
+    return sums / torch.bincount(owner, minlength=count)[:, None].clamp(min=1)
+
+
+def cut_pieces(clips: list[Clip], names: list[str]) -> tuple[Tensor, Tensor]:
+    """Pieces of one length, from all clips of a speaker in turn, and whose they are. [pieces, samples], [pieces]"""
+    waves, owners = [], []
+    for number, name in enumerate(names):
+        own = [list(_cut(clip.wave)) for clip in clips if clip.speaker == name]
+        turns = [piece for turn in zip_longest(*own) for piece in turn if piece is not None]
+        waves += turns[:PIECES]
+        owners += [number] * len(turns[:PIECES])
+    return torch.stack(waves), torch.tensor(owners)
+
+
+def _cut(wave: Tensor) -> Iterator[Tensor]:
+    if len(wave) < PIECE:
+        yield wave.repeat(-(-PIECE // len(wave)))[:PIECE]
+    else:
+        yield from wave[: len(wave) // PIECE * PIECE].split(PIECE)
+
+
+@dataclass
+class VirtualSpeakers:
+    """Other speakers made of real ones: all recordings of a speaker are changed alike."""
+
+    speed: float
+    formants: Tensor  # [speakers]
+    bend: Tensor  # [speakers]
+    envelope: Tensor  # [speakers, 20]: part of the way from the own mean spectrum to somebody else's
+
+    @classmethod
+    def sample(cls, envelope: Tensor) -> "VirtualSpeakers":
+        """One of each real speaker; `envelope` [speakers, 20] is theirs."""
+        count, device = len(envelope), envelope.device
+        other = envelope[torch.randint(count, (count,), device=device)]
+        share = torch.rand(count, 1, device=device)
+        return cls(
+            math.exp(random.uniform(-0.22, 0.22)),
+            torch.exp((torch.rand(count, device=device) - 0.5) * 0.36),
+            (torch.rand(count, device=device) - 0.5) * 0.16,
+            torch.lerp(envelope, other, share),
+        )
+
+    def apply(self, wave: Tensor, owner: Tensor) -> Tensor:
+        """[pieces, samples], [pieces] → [pieces, other samples]"""
+        samples = round(wave.shape[1] / self.speed / LENGTH_STEP) * LENGTH_STEP
+        changed = shift_formants(change_speed(wave, samples), self.formants[owner], self.bend[owner])
+        return equalize(normalize_level(changed), self.envelope[owner])
+
+
 @dataclass
 class SpeakerBankBuilder:
     networks: SpeakerNetworks
     parts: dict[str, list[Tensor]] = field(default_factory=dict)
     speakers: int = 0
+    real: int = 0
 
     @torch.no_grad()
     def _add(self, wave: Tensor, speaker: Tensor, coordinates: Tensor) -> None:
@@ -104,28 +166,29 @@ class SpeakerBankBuilder:
         for name, value in rows.items():
             self.parts.setdefault(name, []).append(value)
 
-    def add_recordings(self, clips: list[Clip], device: torch.device, batch: int = 64) -> None:
-        """Each with all augmentations."""
-        number = {name: i for i, name in enumerate(sorted({clip.speaker for clip in clips}))}
-        base, ordered = self.speakers, sorted(clips, key=lambda clip: len(clip.wave))
-        for begin in range(0, len(ordered), batch):
-            some = ordered[begin : begin + batch]
-            length = min(LONGEST, len(some[0].wave))
-            wave = torch.stack([clip.wave[:length] for clip in some]).to(device)
-            speaker = torch.tensor([number[clip.speaker] for clip in some], device=device)
-            unknown = torch.full((len(some), AXES), torch.nan, device=device)
-            for i, (speed, formants) in enumerate(AUGMENTATIONS):
-                changed = wave if speed == 1 else change_speed(wave, round(length / speed))
-                if formants != 1:
-                    changed = shift_formants(changed, torch.full((len(some),), formants, device=device))
-                self._add(changed, base + i * len(number) + speaker, unknown)
+    def add_recordings(self, clips: list[Clip], rounds: int, device: torch.device) -> None:
+        """As they are, then so many times as other speakers: each round changes every speaker in a new way."""
+        names = sorted({clip.speaker for clip in clips})
+        wave, owner = (each.to(device) for each in cut_pieces(clips, names))
+        envelope = torch.cat([measure_envelope(part) for part in normalize_level(wave).split(EMBEDDED_AT_ONCE)])
+        envelope = _average_rows(envelope, owner, len(names))
+        for each in range(rounds + 1):
+            base, group = self.speakers, torch.randint(GROUPS, (len(names),), device=device)
+            for number in group.unique():
+                change = VirtualSpeakers.sample(envelope) if each else None
+                for piece in (group[owner] == number).nonzero().squeeze(1).split(EMBEDDED_AT_ONCE):
+                    changed = change.apply(wave[piece], owner[piece]) if change else wave[piece]
+                    unknown = torch.full((len(piece), AXES), torch.nan, device=device)
+                    self._add(changed, base + owner[piece], unknown)
+            self.speakers = base + len(names)
+        self.real += len(names)
 
     def add_voices(self, wave: Tensor, coordinates: Tensor) -> None:
         """Random voices: each is a speaker with one clip."""
         self._add(wave, self.speakers + torch.arange(len(wave), device=wave.device), coordinates)
 
     def build(self) -> SpeakerBank:
-        return SpeakerBank(**{name: torch.cat(values) for name, values in self.parts.items()})
+        return SpeakerBank(**{name: torch.cat(values) for name, values in self.parts.items()}, real=self.real)
 
 
 @torch.no_grad()
@@ -136,6 +199,23 @@ def synthesize_random_voices(
     for _ in range(batches):
         voice = sample_voices(synthesis.pca, batch, with_offsets=0.7)
         yield synthesis(texts.draw(batch, "a"), voice).wave, voice
+
+
+def recombine(predicted: PredictedVoice) -> PredictedVoice:
+    """Timbre, layer offsets, vocoder embedding and mask of different speakers: voices that nobody has."""
+    parts = (
+        ("coordinates", "residual"),
+        ("layer_offsets", "foreign_layer_offsets"),
+        ("vocoder_embedding",),
+        ("mask_coordinates", "mask_offset"),
+    )
+    count, device = len(predicted.residual), predicted.residual.device
+    drawn = {}
+    for names in parts:
+        own = torch.arange(count, device=device)
+        order = torch.where(torch.rand(count, device=device) < 0.5, own, torch.randperm(count, device=device))
+        drawn |= {name: getattr(predicted, name)[order] for name in names}
+    return PredictedVoice(**drawn)
 
 
 def sample_voices(pca: VoicePca, count: int, with_offsets: float = 0.0) -> Voice:

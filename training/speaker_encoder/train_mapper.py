@@ -35,7 +35,13 @@ from speaker_encoder.mapper import DROPOUT, Mapper, PredictedVoice
 from speaker_encoder.mapper_data import EncoderErrors, MapperData
 from speaker_encoder.refine_speakers import Refinement, Refiner, search_algorithms
 from speaker_encoder.schedule import Metrics, cosine_rate, log
-from speaker_encoder.speaker_bank import SpeakerBank, SpeakerBankBuilder, SpeakerTraits, synthesize_random_voices
+from speaker_encoder.speaker_bank import (
+    SpeakerBank,
+    SpeakerBankBuilder,
+    SpeakerTraits,
+    recombine,
+    synthesize_random_voices,
+)
 from speaker_encoder.texts import Texts
 from speaker_encoder.validation import Validation
 from speaker_encoder.voice_encoder import VoiceEncoder
@@ -86,9 +92,10 @@ class MapperTrainer:
         log(f"texts of three seconds: {self.texts}")
         training, validation = speakers.load(args.speakers)
         training = training[: args.clips]
-        errors = EncoderErrors(speakers.split_held_out(training)[0], self.frozen, encoder, device)
-        log(f"the encoder on held-out speakers, similarity to the networks: {errors.description}")
-        self.data = MapperData(self._build_bank(training), errors)
+        self.errors = EncoderErrors(speakers.split_held_out(training)[0], self.frozen, encoder, device)
+        log(f"the encoder on held-out speakers, similarity to the networks: {self.errors.description}")
+        self.mapper = mapper.to(device)
+        self.data = MapperData(self._build_bank(training), self.errors)
         log(f"{len(self.data.recorded)} recorded and {len(self.data.synthesized)} synthesised clips")
         self.recognizer = phoneme_loss.train(self.synthesis, self.texts, args.phoneme_steps, args.batch)
         self.plain, accuracy = self.recognizer.evaluate_built_in(self.synthesis, self.texts)
@@ -96,7 +103,7 @@ class MapperTrainer:
         self.validation = Validation(
             validation, self.frozen, self.synthesis, self.recognizer, self.texts, device, args.validated
         )
-        self.mapper = mapper.to(device).train()
+        self.mapper.train()
         for module in self.mapper.modules():
             if isinstance(module, nn.Dropout):
                 module.p = args.dropout
@@ -112,14 +119,32 @@ class MapperTrainer:
         self.optimizer = torch.optim.AdamW(self.mapper.parameters(), 0.0, weight_decay=args.decay)
         self.steps = 0
 
+    @torch.no_grad()
     def _build_bank(self, training: list[speakers.Clip]) -> SpeakerBank:
+        if self.args.bank and self.args.bank.exists():
+            return SpeakerBank(**torch.load(self.args.bank, map_location=self.device))
         builder = SpeakerBankBuilder(self.frozen)
+        builder.add_recordings(training, self.args.rounds, self.device)
         for wave, voice in synthesize_random_voices(
             self.synthesis, self.texts, self.args.random_texts, self.args.batch
         ):
             builder.add_voices(wave, self.synthesis.pca.project(voice.timbre))
-        builder.add_recordings(training, self.device)
-        return builder.build()
+        if self.args.resume:
+            self._add_recombined_voices(builder)
+        bank = builder.build()
+        if self.args.bank:
+            torch.save(vars(bank), self.args.bank)
+        return bank
+
+    def _add_recombined_voices(self, builder: SpeakerBankBuilder) -> None:
+        """Random voices of another kind: parts of different clones together."""
+        mapper, recorded = self.mapper.eval(), MapperData(builder.build(), self.errors)
+        for _ in range(self.args.recombined_texts):
+            clip, lines = recorded.pick_clips(self.args.batch, 1.0), self.texts.draw(self.args.batch, "a")
+            predicted = recombine(mapper(recorded.true_inputs(clip)))
+            log_pitch = recorded.bank.pitch[clip, 0]
+            voice = self.synthesis.pca.to_voice(predicted, log_pitch, lines.language)
+            builder.add_voices(self.synthesis(lines, voice).wave, self.synthesis.pca.project(voice.timbre))
 
     def refine_training_speakers(self) -> None:
         """Sets the basis of the masks, and trains the mapper's masks on what was found."""
@@ -296,6 +321,9 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--dvector-weight", type=float, default=LossWeights.dvector)
     parser.add_argument("--naturalness-clips", type=int, default=16, help="clips of a batch that DistillMOS scores")
     parser.add_argument("--random-texts", type=int, default=60, help="batches of random voices in the speaker bank")
+    parser.add_argument("--recombined-texts", type=int, default=60, help="batches of voices of parts of several clones")
+    parser.add_argument("--rounds", type=int, default=60, help="other speakers that each real one is changed into")
+    parser.add_argument("--bank", type=Path, help="a file to keep the speaker bank in, and to read it from")
     parser.add_argument("--clips", type=int, default=None, help="only the first N recordings")
     parser.add_argument("--validated", type=int, default=None, help="only the first N validation speakers")
     parser.add_argument("--average", type=float, default=0.995, help="decay of the running mean of the weights, a step")
