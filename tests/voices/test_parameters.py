@@ -16,7 +16,7 @@ from svc.synthesis.pipeline import Pipeline
 from svc.synthesis.request import SynthesisRequest
 from svc.text.g2p import Phonemizer
 from svc.text.language import Language
-from svc.voices.accents import _load_accents, _pitch_axis, find_timbre, load_accent
+from svc.voices.accents import _load_accents, _pitch_axis, find_timbre, load_accent, load_clone_accent
 from svc.voices.built_in import STYLE, load_built_in_voices
 from svc.voices.catalogue import VoiceCatalogue
 from svc.voices.parameters import LAYERS, VERSION, VoiceParameters
@@ -195,8 +195,8 @@ FOREIGN = [language for language in Language if language is language.base and no
 
 @pytest.mark.parametrize("language", FOREIGN)
 def test_in_other_languages_melody_and_layers_become_native(language: Language) -> None:
-    voice, native, accent = make_parameters(), native_offset(language.articulation), load_accent(language)
-    if accent.prosody is None:
+    voice, native, accent = make_parameters(), native_offset(language.articulation), load_clone_accent(language)
+    if load_accent(language).prosody is None:
         assert np.allclose(voice.melody_in(language) - voice.melody, native[STYLE:], atol=1e-4)
     changes = voice.layer_offsets_in(language) - voice.foreign_layer_offsets - accent.offset
     expected = remove_gender(native[:STYLE] - voice.timbre)
@@ -216,11 +216,23 @@ def test_the_first_layers_are_native_and_the_last_ones_the_persons_own(language:
     assert accent.offset.any() == bool(learned)
 
 
+def test_a_clone_has_less_of_the_german_accent_than_a_built_in_voice_where_it_has_offsets_of_its_own() -> None:
+    clones, all_voices = load_clone_accent(Language.GERMAN), load_accent(Language.GERMAN)
+    assert np.array_equal(clones.offset[:-4], all_voices.offset[:-4])
+    assert np.array_equal(clones.shares[:, :-4], all_voices.shares[:, :-4])
+    lengths, others = (np.linalg.norm(accent.offset[-4:], axis=1) for accent in (clones, all_voices))
+    assert (lengths < 0.3 * others).all()
+    assert not clones.shares[0, -4:].any()
+    assert (clones.shares[1, -4:] > all_voices.shares[1, -4:]).all()
+    assert load_clone_accent(Language.FRENCH) is load_accent(Language.FRENCH)
+
+
 def test_without_an_accent_of_its_own_a_language_has_that_of_the_one_it_is_articulated_like(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert load_accent(Language.GERMAN) is not load_accent(Language.GERMAN.articulation)
     monkeypatch.delitem(_load_accents(), Language.GERMAN)
+    monkeypatch.delitem(_load_accents(), f"{Language.GERMAN} clone")
     assert load_accent(Language.GERMAN) is load_accent(Language.GERMAN.articulation)
     voice = make_parameters()
     assert np.array_equal(voice.layer_offsets_in(Language.GERMAN), voice.layer_offsets_in(Language.GERMAN.articulation))

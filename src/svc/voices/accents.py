@@ -57,6 +57,11 @@ def load_accent(language: Language) -> Accent:
     return learned[language if language in learned else language.articulation]
 
 
+def load_clone_accent(language: Language) -> Accent:
+    """The accent of clones. Where it is their own, it is lighter in the last layers, where they have own offsets."""
+    return _load_accents().get(f"{language} clone") or load_accent(language)
+
+
 def load_native_accent(language: Language) -> Accent | None:
     """What was learned for the voices whose own language it is."""
     return _load_accents().get(f"{language} native")

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from svc.audio.equalizer import BANDS, FLAT, SpectralEnvelope
 from svc.engine.protocol import NO_LAYER_OFFSETS, NO_MASK_OFFSET, NO_VOCODER_EMBEDDING
 from svc.text.language import Language
-from svc.voices.accents import articulate, load_accent, native_offset, shift_prosody
+from svc.voices.accents import articulate, load_accent, load_clone_accent, native_offset, shift_prosody
 from svc.voices.built_in import STYLE
 from svc.voices.loudness import measured_as
 
@@ -143,7 +143,9 @@ class VoiceParameters:
         """[11, 128], added to the timbre in each layer."""
         if language.english:
             return self.layer_offsets
-        layer_offsets: Vector = self.foreign_layer_offsets + articulate(self.timbre, language)
+        layer_offsets: Vector = self.foreign_layer_offsets + articulate(
+            self.timbre, language, load_clone_accent(language)
+        )
         return layer_offsets
 
     def loudness_in(self, language: Language) -> float | None:
