@@ -21,4 +21,3 @@ cp "$WHISPER/tokenizer.json" "$WHISPER_SMALL/generation_config.json" $build/
 [ -e $build/symbols.json ] || python -m accents.symbols $build
 python -m accents.evaluate $build
 python -m accents.export $build ../src/svc/data/accents.npz
-python -m accents.lighten ../src/svc/data/accents.npz de
