@@ -21,6 +21,7 @@ from svc.engine.protocol import Samples
 from svc.synthesis.request import SynthesisRequest
 from svc.text.language import Language
 from svc.text.normalise import normalise
+from svc.voices.catalogue import Voice
 
 _WHISPER_CODES = {Language.FILIPINO: "tl"}
 _LONGEST_PIECE = 29.5  # in seconds
@@ -67,7 +68,7 @@ def listen(
     recorder: Recorder,
     evaluator: Worker,
     language: Language,
-    voice: str,
+    voice: Voice,
     sentences: Sequence[str],
     folder: Path,
     *,
@@ -76,15 +77,16 @@ def listen(
 ) -> Heard:
     """Speaks the sentences, and lets the listeners transcribe them; `judged` of them are judged for naturalness."""
     heard = Heard(wrong=dict.fromkeys(listeners, 0))
-    speaker = recorder.voices.find(voice)
-    recordings = [(text, recorder.synthesize(SynthesisRequest(text, speaker, language=language))) for text in sentences]
+    recordings = [(text, recorder.synthesize(SynthesisRequest(text, voice, language=language))) for text in sentences]
     for number, (_, samples) in enumerate(recordings[:judged]):
-        path = write(folder / f"{language}-{voice}-{number:02}.wav", samples, recorder.sample_rate)
+        path = write(folder / f"{language}-{voice.key}-{number:02}.wav", samples, recorder.sample_rate)
         heard.mos.append(evaluator.ask(path=str(path), measures=["mos"])["mos"])
     for number, piece in enumerate(join_pieces(recordings, recorder.sample_rate)):
         text = " ".join(sentence for sentence, _ in piece)
         path = write(
-            folder / f"{language}-{voice}-piece-{number}.wav", join(piece, recorder.sample_rate), recorder.sample_rate
+            folder / f"{language}-{voice.key}-piece-{number}.wav",
+            join(piece, recorder.sample_rate),
+            recorder.sample_rate,
         )
         answer = evaluator.ask(
             path=str(path),
@@ -96,7 +98,7 @@ def listen(
         heard.characters += len(reference)
         for listener, transcript in answer["heard"].items():
             heard.wrong[listener] += count_wrong(reference, spell(transcript, language))
-        heard.pieces.append({"voice": voice, "text": text, **answer["heard"]})
+        heard.pieces.append({"voice": voice.key, "text": text, **answer["heard"]})
     return heard
 
 

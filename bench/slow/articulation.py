@@ -48,7 +48,7 @@ def main(
                 _articulate_like(language, candidate)
                 rates = [
                     heard.listen(recorder, evaluator, language, voice, texts, Path(scratch), listeners=["base"])
-                    for voice in voices
+                    for voice in map(recorder.voices.find, voices)
                 ]
                 cells.append(sum(each.wrong["base"] for each in rates) / sum(each.characters for each in rates))
             report.rows.append([language, *(f"{cell:.1%}" for cell in cells)])

@@ -66,7 +66,7 @@ def main(
             texts = [sentence.text for sentence in sentences.read(language, limit)]
             results = [
                 heard.listen(recorder, evaluator, language, voice, texts, folder, listeners=listeners, judged=judged)
-                for voice in speakers
+                for voice in map(recorder.voices.find, speakers)
             ]
             return _summarize(results, len(texts), speakers, listeners)
 

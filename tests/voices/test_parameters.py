@@ -216,14 +216,29 @@ def test_the_first_layers_are_native_and_the_last_ones_the_persons_own(language:
     assert accent.offset.any() == bool(learned)
 
 
-def test_a_clone_has_less_of_the_german_accent_than_a_built_in_voice_where_it_has_offsets_of_its_own() -> None:
-    clones, all_voices = load_clone_accent(Language.GERMAN), load_accent(Language.GERMAN)
+WITHOUT_VOICES = [language for language in FOREIGN if language.row]
+
+
+@pytest.mark.parametrize("language", WITHOUT_VOICES)
+def test_a_clone_has_less_of_the_accent_than_a_built_in_voice_where_it_has_offsets_of_its_own(
+    language: Language,
+) -> None:
+    clones, all_voices = load_clone_accent(language), load_accent(language)
     assert np.array_equal(clones.offset[:-4], all_voices.offset[:-4])
     assert np.array_equal(clones.shares[:, :-4], all_voices.shares[:, :-4])
     lengths, others = (np.linalg.norm(accent.offset[-4:], axis=1) for accent in (clones, all_voices))
-    assert (lengths < 0.3 * others).all()
-    assert not clones.shares[0, -4:].any()
+    assert (lengths < 0.7 * others).all()
+    assert (np.abs(clones.shares[0, -4:]) < 0.6 * np.abs(all_voices.shares[0, -4:])).all()
     assert (clones.shares[1, -4:] > all_voices.shares[1, -4:]).all()
+
+
+def test_a_clone_has_no_native_timbre_in_the_last_layers_in_german() -> None:
+    clones, all_voices = load_clone_accent(Language.GERMAN), load_accent(Language.GERMAN)
+    assert not clones.shares[0, -4:].any()
+    assert np.allclose(clones.offset[-4:], 0.25 * all_voices.offset[-4:])
+
+
+def test_a_clone_has_the_whole_accent_where_that_was_trained_with_clones() -> None:
     assert load_clone_accent(Language.FRENCH) is load_accent(Language.FRENCH)
 
 

@@ -11,12 +11,24 @@ from svc.engine.protocol import Array, StyleTable
 from svc.text.language import Language
 from svc.voices.built_in import STYLE, find_typical_style, load_built_in_voices
 
-# An accent that was trained mostly with built-in voices covers much of the person in the layers where a clone has
-# offsets of its own. These were trained with accents that have no native timbre there, and about this gain
-# (training/accents/EXPERIMENTS.md has what it brings in German; other languages were not measured).
-_LIGHTER_FOR_CLONES = frozenset({Language.GERMAN})
+# The accents of languages without voices of their own were trained mostly with built-in voices: they cover much of the
+# person in the layers where a clone has offsets of its own. Those were trained with accents that have no native timbre
+# there, and about this gain. Clones go half of the way to such an accent, and all of it where that costs hardly any
+# words (training/accents/EXPERIMENTS.md has both).
 _CLONES_LAYERS = slice(-4, None)
 _OFFSET_SHARE, _TIMBRE_GAIN = 0.25, 0.45
+_LIGHTNESS = 0.5
+_LIGHT = frozenset(
+    {
+        Language.DANISH,
+        Language.GERMAN,
+        Language.POLISH,
+        Language.ROMANIAN,
+        Language.RUSSIAN,
+        Language.TURKISH,
+        Language.UKRAINIAN,
+    }
+)
 
 
 def find_timbre(table: StyleTable) -> Array:
@@ -65,13 +77,15 @@ def load_accent(language: Language) -> Accent:
 
 
 def load_clone_accent(language: Language) -> Accent:
-    """The accent of clones: in some languages lighter in the last layers, where they have offsets of their own."""
+    """The accent of clones: lighter in the last layers in languages without voices of their own."""
     accent = load_accent(language)
-    if language not in _LIGHTER_FOR_CLONES:
+    if not language.row or language not in _load_accents():
         return accent
+    light = np.float32(1.0 if language in _LIGHT else _LIGHTNESS)
     offset, shares = accent.offset.copy(), accent.shares.copy()
-    offset[_CLONES_LAYERS] *= _OFFSET_SHARE
-    shares[0, _CLONES_LAYERS], shares[1, _CLONES_LAYERS] = 0, _TIMBRE_GAIN
+    lightest = np.array([[0.0], [_TIMBRE_GAIN]], dtype=np.float32)
+    offset[_CLONES_LAYERS] *= (1 - light) + light * _OFFSET_SHARE
+    shares[:, _CLONES_LAYERS] = (1 - light) * shares[:, _CLONES_LAYERS] + light * lightest
     return replace(accent, offset=offset, shares=shares)
 
 
