@@ -59,6 +59,7 @@ class LanguageRow:
     articulation: str
     preview: str
     reading: Reading
+    lightness: float = 0.5
     symbols: dict[str, str] = field(default_factory=dict)
     words: dict[str, str] = field(default_factory=dict)
     rules: dict[str, str] = field(default_factory=dict)

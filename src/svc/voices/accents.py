@@ -14,21 +14,9 @@ from svc.voices.built_in import STYLE, find_typical_style, load_built_in_voices
 # The accents of languages without voices of their own were trained mostly with built-in voices: they cover much of the
 # person in the layers where a clone has offsets of its own. Those were trained with accents that have no native timbre
 # there, and about this gain. Clones go half of the way to such an accent, and all of it where that costs hardly any
-# words (training/accents/EXPERIMENTS.md has both).
+# words: the `lightness` of a language.
 _CLONES_LAYERS = slice(-4, None)
 _OFFSET_SHARE, _TIMBRE_GAIN = 0.25, 0.45
-_LIGHTNESS = 0.5
-_LIGHT = frozenset(
-    {
-        Language.DANISH,
-        Language.GERMAN,
-        Language.POLISH,
-        Language.ROMANIAN,
-        Language.RUSSIAN,
-        Language.TURKISH,
-        Language.UKRAINIAN,
-    }
-)
 
 
 def find_timbre(table: StyleTable) -> Array:
@@ -81,7 +69,7 @@ def load_clone_accent(language: Language) -> Accent:
     accent = load_accent(language)
     if not language.row or language not in _load_accents():
         return accent
-    light = np.float32(1.0 if language in _LIGHT else _LIGHTNESS)
+    light = np.float32(language.row.lightness)
     offset, shares = accent.offset.copy(), accent.shares.copy()
     lightest = np.array([[0.0], [_TIMBRE_GAIN]], dtype=np.float32)
     offset[_CLONES_LAYERS] *= (1 - light) + light * _OFFSET_SHARE
