@@ -24,12 +24,11 @@ def finish_clone(
 ) -> VoiceParameters:
     """What the encoder found, with the equalizer gains and the loudness that are measured on spoken texts."""
     flat = replace(speaker.parameters, equalizer_gains=equalizer.FLAT)
-    spoken = _synthesize(recorder, flat, PREVIEW_TEXTS[language], language)
-    envelope = encoder.spectral_envelope(spoken, recorder.sample_rate)
+    spoken = _speak_calibration_texts(recorder, flat, language)
+    envelope = encoder.spectral_envelope(np.concatenate(spoken), recorder.sample_rate)
     gains = equalizer.matching_gains(speaker.spectral_envelope, envelope)
-    return _measure(
-        recorder, replace(flat, equalizer_gains=gains), Equalizer(gains, recorder.sample_rate)(spoken), language
-    )
+    equalized = [Equalizer(gains, recorder.sample_rate)(each) for each in spoken]
+    return _set_loudness(recorder, replace(flat, equalizer_gains=gains), equalized, language)
 
 
 def refine_clone(
@@ -56,14 +55,17 @@ def refine_clone(
 
 def measure_in(recorder: Recorder, parameters: VoiceParameters, language: Language) -> VoiceParameters:
     """With the loudness in another language, as the server measures it once the voice speaks it."""
-    preview = _synthesize(recorder, parameters, PREVIEW_TEXTS[language], language)
-    return _measure(recorder, parameters, preview, language)
+    return _set_loudness(recorder, parameters, _speak_calibration_texts(recorder, parameters, language), language)
 
 
-def _measure(recorder: Recorder, parameters: VoiceParameters, preview: Samples, language: Language) -> VoiceParameters:
-    _, text = list_calibration_texts(language)
-    speech = [preview, _synthesize(recorder, parameters, text, language)]
-    return parameters.with_loudness(language, measure_clone(np.concatenate(speech), recorder.sample_rate, language))
+def _speak_calibration_texts(recorder: Recorder, parameters: VoiceParameters, language: Language) -> list[Samples]:
+    return [_synthesize(recorder, parameters, text, language) for text in list_calibration_texts(language)]
+
+
+def _set_loudness(
+    recorder: Recorder, parameters: VoiceParameters, spoken: list[Samples], language: Language
+) -> VoiceParameters:
+    return parameters.with_loudness(language, measure_clone(np.concatenate(spoken), recorder.sample_rate, language))
 
 
 def _synthesize(recorder: Recorder, parameters: VoiceParameters, text: str, language: Language) -> Samples:

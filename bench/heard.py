@@ -47,6 +47,10 @@ _SAME_SOUNDS = {
 }
 
 
+Recording = tuple[str, Samples]
+"""A sentence, and how it was spoken."""
+
+
 @dataclass(slots=True)
 class Heard:
     """What was heard of some sentences: characters wrong by listener, and naturalness."""
@@ -76,18 +80,32 @@ def listen(
     judged: int = 0,
 ) -> Heard:
     """Speaks the sentences, and lets the listeners transcribe them; `judged` of them are judged for naturalness."""
-    heard = Heard(wrong=dict.fromkeys(listeners, 0))
-    recordings = [(text, recorder.synthesize(SynthesisRequest(text, voice, language=language))) for text in sentences]
+    recordings = speak(recorder, language, voice, sentences)
+    heard = transcribe(evaluator, language, voice, recordings, recorder.sample_rate, folder, listeners)
     for number, (_, samples) in enumerate(recordings[:judged]):
         path = write(folder / f"{language}-{voice.key}-{number:02}.wav", samples, recorder.sample_rate)
         heard.mos.append(evaluator.ask(path=str(path), measures=["mos"])["mos"])
-    for number, piece in enumerate(join_pieces(recordings, recorder.sample_rate)):
+    return heard
+
+
+def speak(recorder: Recorder, language: Language, voice: Voice, sentences: Sequence[str]) -> list[Recording]:
+    return [(text, recorder.synthesize(SynthesisRequest(text, voice, language=language))) for text in sentences]
+
+
+def transcribe(
+    evaluator: Worker,
+    language: Language,
+    voice: Voice,
+    recordings: Sequence[Recording],
+    rate: int,
+    folder: Path,
+    listeners: Sequence[str],
+) -> Heard:
+    """What the listeners hear of recordings of the voice."""
+    heard = Heard(wrong=dict.fromkeys(listeners, 0))
+    for number, piece in enumerate(join_pieces(recordings, rate)):
         text = " ".join(sentence for sentence, _ in piece)
-        path = write(
-            folder / f"{language}-{voice.key}-piece-{number}.wav",
-            join(piece, recorder.sample_rate),
-            recorder.sample_rate,
-        )
+        path = write(folder / f"{language}-{voice.key}-piece-{number}.wav", join(piece, rate), rate)
         answer = evaluator.ask(
             path=str(path),
             measures=["heard"],
@@ -102,9 +120,9 @@ def listen(
     return heard
 
 
-def join_pieces(recordings: Sequence[tuple[str, Samples]], rate: int) -> Iterator[list[tuple[str, Samples]]]:
+def join_pieces(recordings: Sequence[Recording], rate: int) -> Iterator[list[Recording]]:
     """Recordings that one window of Whisper holds."""
-    piece: list[tuple[str, Samples]] = []
+    piece: list[Recording] = []
     seconds = 0.0
     for recording in recordings:
         length = len(recording[1]) / rate + _GAP
@@ -117,7 +135,7 @@ def join_pieces(recordings: Sequence[tuple[str, Samples]], rate: int) -> Iterato
         yield piece
 
 
-def join(piece: Sequence[tuple[str, Samples]], rate: int) -> Samples:
+def join(piece: Sequence[Recording], rate: int) -> Samples:
     gap = np.zeros(round(_GAP * rate), dtype=np.float32)
     joined: Samples = np.concatenate([part for _, samples in piece for part in (samples, gap)])
     return joined

@@ -67,7 +67,7 @@ ALLOWED = (
     ),
     Allowed(
         "src/svc/data/voice-encoder.onnx",
-        "323b722e8d8d214239741722189dc7494f6a4cca6ad121f802024057ec9e50c2",
+        "0f4d6f674f34272ec0f6e18e97e4527a74fccea714ef536f44354eab3f9c4374",
         "the voice encoder of cloning",
     ),
     Allowed(

@@ -21,9 +21,7 @@ from bench.reference_speakers import Speaker
 from bench.report import Report
 from bench.worker import Worker
 from svc.cloning.speaker_encoder import OnnxSpeakerEncoder
-from svc.synthesis.request import SynthesisRequest
 from svc.text.language import Language
-from svc.voices.catalogue import Voice
 
 _TEXTS = 2  # of English, twice
 _FOREIGN_TEXTS = 4
@@ -62,13 +60,14 @@ class _Session:
             self.recorder, self.encoder, reference_speakers.prepare(person.reference), Language.ENGLISH_US
         )
         english = [each.text for each in sentences.read("en") if len(each.text) in _TEXT_LENGTH][: 2 * _TEXTS]
-        itself = self._embed(self._record(voice, english[:_TEXTS], Language.ENGLISH_US))
+        itself = self._embed(self._save(heard.speak(self.recorder, Language.ENGLISH_US, voice, english[:_TEXTS])))
         texts = {Language.ENGLISH_US: english[_TEXTS:]} | {each: _read_texts(each) for each in languages}
         self.found[person.name] = {}
         for language, spoken in texts.items():
-            clips = self._embed(self._record(voice, spoken, language))
-            listened = heard.listen(
-                self.recorder, self.evaluator, language, voice, spoken, self.folder, listeners=["base"]
+            recordings = heard.speak(self.recorder, language, voice, spoken)
+            clips = self._embed(self._save(recordings))
+            listened = heard.transcribe(
+                self.evaluator, language, voice, recordings, self.recorder.sample_rate, self.folder, ["base"]
             )
             self.found[person.name][language] = _Figures(
                 float((clips @ itself.T).mean()),
@@ -77,11 +76,11 @@ class _Session:
                 listened.wrong["base"],
             )
 
-    def _record(self, voice: Voice, texts: list[str], language: Language) -> list[Path]:
-        paths = [self.folder / f"{number}.wav" for number in range(len(texts))]
-        for path, text in zip(paths, texts, strict=True):
-            self.recorder.record(SynthesisRequest(text, voice, language=language), path)
-        return paths
+    def _save(self, recordings: list[heard.Recording]) -> list[Path]:
+        return [
+            heard.write(self.folder / f"{number}.wav", samples, self.recorder.sample_rate)
+            for number, (_, samples) in enumerate(recordings)
+        ]
 
     def _embed(self, paths: list[Path]) -> Embeddings:
         return np.array([self.evaluator.ask(path=str(path), measures=["speaker"])["speaker"] for path in paths])

@@ -14,7 +14,6 @@ from bench.recorder import Recorder
 from bench.report import Report
 from bench.slow.languages import BY_CHARACTER, VOICES
 from bench.worker import Worker
-from svc.synthesis.request import SynthesisRequest
 from svc.text.language import Language
 
 _LISTENERS = ("base", "small")
@@ -63,7 +62,7 @@ def _measure(
     row: dict[str, Any],
 ) -> None:
     speaker, rate = recorder.voices.find(voice), recorder.sample_rate
-    recordings = [(text, recorder.synthesize(SynthesisRequest(text, speaker, language=language))) for text in texts]
+    recordings = heard.speak(recorder, language, speaker, texts)
     path = folder / "clip.wav"
     for _, samples in recordings if judged else []:
         heard.write(path, samples, rate)

@@ -15,6 +15,7 @@ import pytest
 
 from svc import atomic_files
 from svc.audio import decode, equalizer, formats
+from svc.audio.equalizer import SpectralEnvelope
 from svc.audio.flac import encode_flac
 from svc.cloning import refinement
 from svc.cloning.refinement import RefinementWorker, is_clearly_better
@@ -33,6 +34,7 @@ from svc.voices.built_in import load_built_in_voices
 from svc.voices.catalogue import VoiceCatalogue
 from svc.voices.custom_voice import CustomVoice, StoredReference, nearest_voice_warning
 from svc.voices.custom_voices import CustomVoices
+from svc.voices.loudness import list_calibration_texts
 from svc.voices.parameters import VoiceParameters
 from svc.voices.store import VoiceStore
 from tests.cloning.fakes import PERSON_OFFSET, StyleEchoEngine, StyleEncoder, StyleRefiner, load_style_encoder
@@ -280,6 +282,23 @@ def test_the_equalizer_gains_are_matched_again(server: Server, monkeypatch: pyte
     expected = equalizer.matching_gains(equalizer.FLAT, envelope)
     assert expected.max() > 1
     assert server.read(voice).parameters.equalizer_gains == pytest.approx(expected, abs=0.01)
+
+
+def test_the_envelope_is_measured_on_two_texts(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """That of one text has much of its words."""
+    lengths: list[int] = []
+
+    def measure(samples: Samples, rate: int) -> SpectralEnvelope:
+        lengths.append(len(samples))
+        return equalizer.FLAT
+
+    voice = server.add()
+    monkeypatch.setattr(server.encoder, "spectral_envelope", measure)
+    run(server, server.wait_until_done())
+    requests = [SynthesisRequest(text, VOICES.find("af_heart")) for text in list_calibration_texts(voice.language)]
+    preview, other = (sum(len(chunk.samples) for chunk in server.pipeline.synthesize(request)) for request in requests)
+    assert min(preview, other) > 0
+    assert set(lengths) == {preview + other}
 
 
 def test_the_new_version_is_uploaded(server: Server) -> None:

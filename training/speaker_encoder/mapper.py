@@ -14,9 +14,6 @@ MASKS, MASK_AXES = 2408, 64
 OWN_LAYERS, FOREIGN_LAYERS = 6, 4
 """How many of the layers, the last ones, have an offset, in English and in other languages. The first layers decide
 how sounds are pronounced: offsets there add little similarity and many word errors."""
-FOREIGN_GAIN = 1.2
-"""Gain of the layer offsets in other languages than English, where the intelligibility losses make them too small. It
-was chosen after training; the shipped weights were trained without it."""
 PITCH = 3
 INPUTS = 2 * EMBEDDING + PITCH + DVECTOR
 WIDTH, BLOCKS, DROPOUT = 512, 3, 0.2
@@ -93,7 +90,7 @@ class Mapper(nn.Module):
             self.coordinates(x),
             residual[:, 0],
             own,
-            FOREIGN_GAIN * foreign,
+            foreign,
             0.1 * self.vocoder_embedding(x),
             mask,
             self.mask_mean + mask @ self.mask_axes,
@@ -105,6 +102,13 @@ def average(mappers: list[Mapper]) -> Mapper:
     merged, states = Mapper(mappers[0].parts), [mapper.state_dict() for mapper in mappers]
     merged.load_state_dict({name: sum(state[name] for state in states) / len(states) for name in states[0]})
     return merged
+
+
+@torch.no_grad()
+def scale_foreign_offsets(mapper: Mapper, gain: float) -> None:
+    rows = slice(-FOREIGN_LAYERS * STYLE, None)
+    mapper.offsets.weight[rows] *= gain
+    mapper.offsets.bias[rows] *= gain
 
 
 def concatenate(mappers: list[Mapper]) -> Mapper:

@@ -71,14 +71,10 @@ class LossWeights:
     mask: float = 0.01
 
 
-NATURAL_ENOUGH = 4.6
-"""DistillMOS above which naturalness is no longer rewarded."""
-
-
 class MapperTrainer:
     def __init__(self, args: argparse.Namespace, device: torch.device) -> None:
         self.args, self.device, self.metrics = args, device, Metrics()
-        self.weights = LossWeights(dvector=args.dvector_weight)
+        self.weights = LossWeights(dvector=args.dvector_weight, phonemes=args.phonemes_weight)
         self.frozen = FrozenNetworks(args.frozen).to(device)
         encoder = voice_encoder.load_encoder(args.encoder).to(device).requires_grad_(False)
         pca = VoicePca.from_tables(voices.unpack(args.voices), args.accents)
@@ -206,12 +202,12 @@ class MapperTrainer:
             - weights.campplus * campplus
             - weights.dvector * dvector
             + weight * F.relu(phonemes.float() - self.plain[lines.language])
-            + self.regularization(predicted)
+            + self.args.regularization * self.regularization(predicted)
         ).mean()
         if with_naturalness:
             some = torch.randperm(len(equalized), device=self.device)[: self.args.naturalness_clips]
             naturalness = self.frozen.naturalness(equalized[some])
-            loss = loss + 2 * weights.naturalness * F.relu(NATURAL_ENOUGH - naturalness).mean()
+            loss = loss + 2 * weights.naturalness * F.relu(self.args.natural_enough - naturalness).mean()
             self.metrics.add(mos=naturalness.mean())
         means = {"eres2net": eres2net, "campplus": campplus, "dvector": dvector, "phonemes": accuracy}
         share = english.float()
@@ -319,6 +315,11 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--dropout", type=float, default=DROPOUT)
     parser.add_argument("--decay", type=float, default=0.1, help="weight decay")
     parser.add_argument("--dvector-weight", type=float, default=LossWeights.dvector)
+    parser.add_argument("--phonemes-weight", type=float, default=LossWeights.phonemes, help="in English")
+    parser.add_argument("--regularization", type=float, default=1.0, help="times the weights that are in the code")
+    parser.add_argument(
+        "--natural-enough", type=float, default=4.6, help="DistillMOS above which naturalness is no longer rewarded"
+    )
     parser.add_argument("--naturalness-clips", type=int, default=16, help="clips of a batch that DistillMOS scores")
     parser.add_argument("--random-texts", type=int, default=60, help="batches of random voices in the speaker bank")
     parser.add_argument("--recombined-texts", type=int, default=60, help="batches of voices of parts of several clones")

@@ -25,7 +25,7 @@ from svc.voices.built_in import STYLE
 from svc.voices.parameters import LAYERS, MELODY_PITCH, PITCH_SCALES, VoiceParameters
 
 NETWORK = "data/voice-encoder.onnx"
-NETWORK_SHA256 = "323b722e8d8d214239741722189dc7494f6a4cca6ad121f802024057ec9e50c2"
+NETWORK_SHA256 = "0f4d6f674f34272ec0f6e18e97e4527a74fccea714ef536f44354eab3f9c4374"
 _BUILT_IN_EMBEDDINGS = "data/voice-embeddings.npz"
 
 Array = npt.NDArray[np.float32]

@@ -21,7 +21,6 @@ from svc.synthesis.pipeline import Pipeline
 from svc.synthesis.request import SynthesisRequest
 from svc.synthesis.scheduler import Scheduler
 from svc.text.language import Language
-from svc.voices.built_in import PREVIEW_TEXTS
 from svc.voices.catalogue import VoiceCatalogue
 from svc.voices.loudness import list_calibration_texts, measure_clone
 from svc.voices.parameters import LOUDNESSES, VoiceParameters
@@ -86,28 +85,35 @@ class TrialSynthesis:
         The loudness is measured, too.
         """
         flat = replace(parameters, equalizer_gains=equalizer.FLAT)
-        spoken = await self.synthesize(flat, PREVIEW_TEXTS[language], language, when_idle=when_idle)
-        matched, preview = await self.run_in_thread(self._equalize, flat, spoken, target)
-        return await self._measure_loudness(matched, preview, language, when_idle=when_idle), preview
+        spoken = await self._speak_calibration_texts(flat, language, when_idle=when_idle)
+        matched, equalized = await self.run_in_thread(self._equalize, flat, spoken, target)
+        return await self._set_loudness(matched, equalized, language), equalized[0]
 
     def _equalize(
-        self, flat: VoiceParameters, preview: Samples, target: SpectralEnvelope
-    ) -> tuple[VoiceParameters, Samples]:
+        self, flat: VoiceParameters, spoken: list[Samples], target: SpectralEnvelope
+    ) -> tuple[VoiceParameters, list[Samples]]:
+        """The envelope of both texts together is the voice's: that of one has much of its words."""
         rate = self._pipeline.sample_rate
-        gains = equalizer.matching_gains(target, self.encoder.spectral_envelope(preview, rate))
-        return replace(flat, equalizer_gains=gains), Equalizer(gains, rate)(preview)
+        gains = equalizer.matching_gains(target, self.encoder.spectral_envelope(np.concatenate(spoken), rate))
+        return replace(flat, equalizer_gains=gains), [Equalizer(gains, rate)(each) for each in spoken]
 
     async def measure_loudness(self, parameters: VoiceParameters, language: Language) -> VoiceParameters:
         """The parameters with the loudness that they have in a language; only uses the engine while it is idle."""
-        preview = await self.synthesize(parameters, PREVIEW_TEXTS[language], language, when_idle=True)
-        return await self._measure_loudness(parameters, preview, language, when_idle=True)
+        spoken = await self._speak_calibration_texts(parameters, language, when_idle=True)
+        return await self._set_loudness(parameters, spoken, language)
 
-    async def _measure_loudness(
-        self, parameters: VoiceParameters, preview: Samples, language: Language, *, when_idle: bool
+    async def _speak_calibration_texts(
+        self, parameters: VoiceParameters, language: Language, *, when_idle: bool
+    ) -> list[Samples]:
+        """The preview, and one more."""
+        texts = list_calibration_texts(language)
+        return [await self.synthesize(parameters, text, language, when_idle=when_idle) for text in texts]
+
+    async def _set_loudness(
+        self, parameters: VoiceParameters, spoken: list[Samples], language: Language
     ) -> VoiceParameters:
-        """Measures the preview and one more text. What is silent stays unmeasured."""
-        _, text = list_calibration_texts(language)
-        speech = np.concatenate([preview, await self.synthesize(parameters, text, language, when_idle=when_idle)])
+        """What is silent stays unmeasured."""
+        speech = np.concatenate(spoken)
         loudness = await self.run_in_thread(measure_clone, speech, self._pipeline.sample_rate, language)
         low, high = LOUDNESSES
         return parameters.with_loudness(language, round(loudness, 2)) if low <= loudness <= high else parameters
