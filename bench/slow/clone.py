@@ -267,8 +267,8 @@ def _make_report(session: _Session, count: int) -> Report:
     report.notes = [
         f"{better} of {count} clones are more like their speaker than the nearest built-in voice (ERes2Net), which the "
         "encoder chooses. The spread is the standard deviation over people. Seconds to clone: decoding, choosing the "
-        "speech, the encoder, and equalizing by a spoken sentence; the server encodes that once more, to measure the "
-        "similarity.",
+        "speech, the encoder, and equalizing by two spoken texts; the server encodes one of them once more, to measure "
+        "the similarity.",
         "* The encoder was trained with this measure as a loss, on other people. Resemblyzer was never in a loss.",
     ]
     if session.refused:
