@@ -27,8 +27,13 @@ class Allowed(NamedTuple):
 ALLOWED = (
     Allowed(
         "src/svc/data/refinement.onnx",
-        "a0dbde7f608e8572f93c70aae403935825df1896f1a6238b6b05b54cf99e298f",
+        "2668b021cdbf13d23eab02adce5b5164698e84be21d975da4d78ad74db1a79f6",
         "gradients of a voice's similarity, for refinement",
+    ),
+    Allowed(
+        "src/svc/data/refinement-targets.onnx",
+        "608516b947aa5c556b2bf22a4837a5e7790742cdf1feb7efdd486f879726e3f4",
+        "what refinement compares a voice with",
     ),
     Allowed(
         "src/svc/data/turbo-batch-speech.onnx",

@@ -64,6 +64,44 @@ def test_a_few_steps_lower_the_loss_of_sentences_that_were_not_spoken(
     VoiceParameters.from_json(best.to_json())
 
 
+def test_the_dvector_tells_people_apart(refiner: GradientRefiner, say: Callable[..., Samples]) -> None:
+    def embed(text: str, voice: str) -> gradients.Array:
+        compared = refiner.prepare(VoiceParameters.mean([]), say(text, voice), decode.RATE)
+        found: gradients.Array = compared[0]._given["dvector"][0]
+        return found
+
+    one, same, other = (
+        embed("The harbour was quiet that morning, and nobody had seen the boat leave.", "bm_george"),
+        embed("Nobody in the village could remember such a warm October.", "bm_george"),
+        embed("Nobody in the village could remember such a warm October.", "af_heart"),
+    )
+    assert np.linalg.norm(one) == pytest.approx(1.0, abs=1e-3)
+    assert one @ same > one @ other + 0.2
+
+
+@pytest.mark.parametrize("judge", gradients._WEIGHTS)
+def test_each_judge_has_its_gradient(
+    judge: str, refiner: GradientRefiner, clone: VoiceParameters, reference: Samples, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The loss falls by the length of a small step along the gradient; other parts of the loss weigh nothing."""
+    monkeypatch.setattr(gradients, "_WEIGHTS", {name: float(name == judge) for name in gradients._WEIGHTS})
+    start = gradients._read_moving(clone)
+
+    def speak(number: int, values: gradients.Arrays) -> tuple[float, gradients.Arrays]:
+        return refiner.prepare(clone, reference, decode.RATE)[number].speak(values)
+
+    def measure(found: gradients.Arrays) -> float:
+        return float(np.sqrt(sum(float(np.square(each).sum()) for each in found.values())))
+
+    for number in range(len(refiner._sentences)):  # what is natural and clear enough has no gradient
+        loss, found = speak(number, start)
+        if length := measure(found):
+            break
+    step = 0.01
+    moved, _ = speak(number, {name: start[name] - step / length * each for name, each in found.items()})
+    assert moved - loss == pytest.approx(-step * length, rel=0.3)
+
+
 class FakeGraph:
     """Its loss changes by `change` in every run, and nothing has a gradient."""
 
@@ -78,9 +116,13 @@ class FakeGraph:
 
 
 @pytest.mark.parametrize(
-    ("change", "runs"), [(1.0, gradients._CHECK_EVERY + 2 * gradients._HELD_OUT), (-1.0, gradients.RUNS)]
+    ("change", "runs"),
+    [
+        (1.0, gradients._PATIENCE * gradients._CHECK_EVERY + (gradients._PATIENCE + 1) * gradients._HELD_OUT),
+        (-1.0, gradients.RUNS),
+    ],
 )
-def test_it_stops_at_the_first_check_without_gain(
+def test_it_stops_after_two_checks_without_gain(
     refiner: GradientRefiner, clone: VoiceParameters, reference: Samples, change: float, runs: int
 ) -> None:
     graph = FakeGraph(change)

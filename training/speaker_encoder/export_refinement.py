@@ -1,7 +1,7 @@
 """Exports refinement: forward and backward through decoder, head and judges as one ONNX graph, and its sentences.
 
     python -m speaker_encoder.export_refinement --run acoustic/run --voices voices.pt --accents accents.npz \
-        --corpus corpus.npz --judge judge.pt ../src/svc/data
+        --corpus corpus.npz --judge judge.pt --dvector small_dvector.pt ../src/svc/data
 
 The graph gives the loss and its gradients to the parameters of a voice, for one sentence of three seconds; ONNX Runtime
 runs it, without torch. Its shapes are fixed. A convolution's gradient to its input is a convolution too, Fourier
@@ -9,13 +9,17 @@ transforms are products or convolutions, and the equalizer is a gain in each mel
 
 Decoder, head and encoder are part of the product already. Where their weights lie in its files, the graph points there
 (as external data). The judge of naturalness and clarity is stored with it, as int8 with a scale for each row. A second
-graph finds in a recording what the loss compares with.
+graph finds in a recording what the loss compares with; the small d-vector, which both need, lies there.
+
+The d-vector is an LSTM, which is not traced: its part of both graphs is written by hand (`dvector_graph`). The traced
+part gives its frames and takes its similarity and the gradient to these frames.
 """
 
 import argparse
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from graphlib import TopologicalSorter
 from itertools import permutations
 from pathlib import Path
 
@@ -31,14 +35,17 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from acoustic import model as acoustic
 from head.model import accumulate_phase
+from speaker_encoder import dvector_graph, refinement_judge, restore, small_dvector
 from speaker_encoder import encoder as encoders
-from speaker_encoder import refinement_judge, restore
 from speaker_encoder import synthesis as syntheses
+from speaker_encoder.dvector_graph import DVectorGraph
 from speaker_encoder.encoder import SpeakerEncoder
-from speaker_encoder.features import BANDS, HOP, N_FFT, RATE, WINDOW, _filters, _window
+from speaker_encoder.features import BANDS, HOP, N_FFT, RATE, WINDOW, _filters, _window, normalize_level
+from speaker_encoder.frozen_losses import DVector
 from speaker_encoder.mapper import MASKS, STYLE, VOCODER_EMBEDDING
 from speaker_encoder.refine_speakers import NATURAL_ENOUGH
 from speaker_encoder.refinement_judge import RefinementJudge, measure_phoneme_loss, resample_phonemes
+from speaker_encoder.small_dvector import SmallDVector
 from speaker_encoder.synthesis import FRAMES, Lines, Synthesis
 from speaker_encoder.texts import Texts
 from speaker_encoder.voice_pca import VoicePca, pad_layers
@@ -50,9 +57,12 @@ MOVING = {"timbre": (STYLE,), "layers": (OWN_LAYERS, STYLE), "grain": (VOCODER_E
 """The parameters that have a gradient, as the voice encoder's outputs are called, and their shapes."""
 SENTENCE = ("text", "place", "duration", "f0", "energy", "phase", "summary", "style", "phonemes")
 TARGETS = {"eres2net": (192,), "campplus": (192,), "dvector": (256,)}
+DVECTOR_FRAMES = FRAMES * RATE // 40 // DVector.HOP + 1
 MEASURES = ("eres2net", "campplus", "dvector", "naturalness", "phonemes")
 """What the loss is made of, each with a weight that is an input of the graph."""
-OUTPUTS = ("loss", *(f"{name} gradient" for name in MOVING), "mel", "measures")
+OUTPUTS = ("loss", *(f"{name} gradient" for name in MOVING), "mel", "measures", "dvector mel")
+FROM_DVECTOR = ("dvector similarity", "dvector gradient")
+"""What the traced part takes from the d-vector."""
 SENTENCES = 10
 SHIPPED = ("turbo-batch-speech.onnx", "voice-encoder.onnx")
 """Files of the product that hold weights of the graph."""
@@ -80,6 +90,32 @@ class LogMel(nn.Module):
         return torch.log((power @ self.filters).clamp(min=1.1920929e-07))
 
 
+class DVectorMel(nn.Module):
+    """The d-vector's log-mel frames of the speech behind the equalizer, at the usual level."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        window = F.pad(torch.hann_window(DVector.WINDOW), [(DVector.N_FFT - DVector.WINDOW) // 2] * 2)
+        spectrum = torch.fft.rfft(torch.eye(DVector.N_FFT) * window)
+        self.register_buffer("kernels", torch.cat([spectrum.real, spectrum.imag], dim=1).T[:, None].contiguous())
+        self.register_buffer("filters", DVector().filters)
+        hertz = torch.arange(DVector.N_FFT // 2 + 1) * (RATE / DVector.N_FFT)
+        lowest, highest = (math.log1p(edge / 700) for edge in (20.0, RATE / 2))
+        place = (torch.log1p(hertz / 700) - lowest) / (highest - lowest) * BANDS - 0.5
+        distance = (place.clamp(0, BANDS - 1) - torch.arange(BANDS)[:, None]).abs()
+        self.register_buffer("interpolation", (1 - distance).clamp(min=0))
+
+    def forward(self, wave: Tensor, gains: Tensor | None = None) -> Tensor:
+        """16 kHz [1, samples] at the usual level; `gains` [80], in dB → [1, frames, 40]"""
+        half = DVector.N_FFT // 2
+        real, imaginary = F.conv1d(wave[:, None], self.kernels, stride=DVector.HOP, padding=half).chunk(2, dim=1)
+        power = (real.square() + imaginary.square()).transpose(1, 2)
+        if gains is not None:
+            equalized = power * torch.exp((gains * (math.log(10) / 10)) @ self.interpolation)
+            power = equalized * (power.sum() / equalized.sum())
+        return torch.log(power @ self.filters + 1e-6) / math.log(10)
+
+
 class RefinementLoss(nn.Module):
     """How unlike a person a voice is that speaks one sentence, and how unnatural and unclear."""
 
@@ -92,14 +128,15 @@ class RefinementLoss(nn.Module):
     ) -> None:
         super().__init__()
         self.decoder, self.head, self.encoder, self.judge = decoder, head, encoder, judge
-        self.log_mel = LogMel()
+        self.log_mel, self.dvector_mel = LogMel(), DVectorMel()
         self.resample = torchaudio.transforms.Resample(SAMPLE_RATE, RATE)
         self.requires_grad_(False).eval()
 
-    def forward(self, moving: dict[str, Tensor], given: dict[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
-        """The loss, log-mel frames [T, 80] of the speech before the equalizer, and `MEASURES`.
+    def forward(self, moving: dict[str, Tensor], given: dict[str, Tensor]) -> tuple[Tensor, ...]:
+        """The loss, log-mel frames [T, 80] of the speech before the equalizer, `MEASURES`, and the d-vector's frames.
 
-        `given`: the sentence; `gains` [80], in dB, of the equalizer; the person's embeddings (`TARGETS`); `weights`.
+        `given`: the sentence; `gains` [80], in dB, of the equalizer; the person's embeddings (`TARGETS`); `weights`;
+        what the d-vector says (`FROM_DVECTOR`).
         """
         timbre = (given["style"] + moving["timbre"])[:, None] + pad_layers(moving["layers"])
         film, statistics = self.decoder.make_film(timbre, given["summary"])
@@ -108,28 +145,35 @@ class RefinementLoss(nn.Module):
         head_film = self.head.make_film(timbre[:, -1], statistics, moving["grain"])
         position = torch.zeros(1, dtype=torch.long)
         wave = self.resample(self.head(features, given["f0"], given["phase"], head_film, position, moving["mask"]))
-        mel = self.log_mel(wave * (0.05 / (wave.square().mean(dim=1, keepdim=True).sqrt() + 1e-6)))
+        wave = wave * (0.05 / (wave.square().mean(dim=1, keepdim=True).sqrt() + 1e-6))
+        mel, dvector_mel = self.log_mel(wave), self.dvector_mel(wave, given["gains"])
         equalized = mel + given["gains"] * (math.log(10) / 10)
         heard, judgement = self.encoder(equalized), self.judge(equalized)
-        pairs = [(heard.eres2net, "eres2net"), (heard.campplus, "campplus"), (heard.dvector, "dvector")]
-        likeness = torch.stack([(found * given[name]).sum() for found, name in pairs])
+        similarity, gradient = (given[name] for name in FROM_DVECTOR)
+        # Its value is the similarity, and its gradient is the one that is given.
+        by_dvector = similarity + (gradient * (dvector_mel - dvector_mel.detach())).sum()
+        by_encoder = [
+            (found * given[name]).sum() for found, name in ((heard.eres2net, "eres2net"), (heard.campplus, "campplus"))
+        ]
+        likeness = torch.stack([*by_encoder, by_dvector])
         naturalness = judgement.naturalness[0]
         unclear = measure_phoneme_loss(judgement.phonemes, given["phonemes"])[0] - self.judge.clear_enough
         weights = given["weights"]
         loss = weights[3] * F.relu(NATURAL_ENOUGH - naturalness) + weights[4] * F.relu(unclear)
         loss = loss - (weights[:3] * likeness).sum()
-        return loss, mel[0], torch.cat([likeness, naturalness[None], unclear[None]])
+        return loss, mel[0], torch.cat([likeness, naturalness[None], unclear[None]]), dvector_mel
 
 
 class Targets(nn.Module):
-    """The embeddings of a recording: log-mel frames [1, T, 80] → `TARGETS`."""
+    """Two embeddings of a recording and the d-vector's frames, from log-mel frames [1, T, 80] and the wave itself."""
 
     def __init__(self, encoder: SpeakerEncoder) -> None:
         super().__init__()
-        self.encoder = encoder
+        self.encoder, self.dvector_mel = encoder, DVectorMel()
 
-    def forward(self, mel: Tensor) -> tuple[Tensor, ...]:
-        return tuple(vars(self.encoder(mel)).values())
+    def forward(self, mel: Tensor, wave: Tensor) -> tuple[Tensor, ...]:
+        heard = self.encoder(mel)
+        return heard.eres2net, heard.campplus, self.dvector_mel(normalize_level(wave))
 
 
 def fix_context(frames: int) -> None:
@@ -168,8 +212,8 @@ def trace(loss: RefinementLoss, moving: dict[str, Tensor], given: dict[str, Tens
     def step(*values: Tensor) -> tuple[Tensor, ...]:
         free = {name: value.detach().requires_grad_() for name, value in zip(MOVING, values, strict=False)}
         fixed = dict(zip(given, values[len(MOVING) :], strict=True))
-        found, mel, measures = loss(free, fixed)
-        return found, *torch.autograd.grad(found, list(free.values())), mel, measures
+        found, *more = loss(free, fixed)
+        return found, *torch.autograd.grad(found, list(free.values())), *more
 
     graph = make_fx(step, decomposition_table=table)(*moving.values(), *given.values())
     for node in list(graph.graph.nodes):
@@ -290,16 +334,41 @@ def _make_pointer(place: Place, name: str) -> onnx.TensorProto:
     return tensor
 
 
-def rename(model: onnx.ModelProto, inputs: list[str]) -> None:
+def rename(model: onnx.ModelProto, inputs: Sequence[str], outputs: Sequence[str]) -> None:
     """The graph's inputs and outputs by name."""
     graph = model.graph
     names = dict(zip([each.name for each in graph.input], inputs, strict=True))
-    names |= dict(zip([each.name for each in graph.output], OUTPUTS, strict=True))
+    names |= dict(zip([each.name for each in graph.output], outputs, strict=True))
     for node in graph.node:
         node.input[:] = [names.get(each, each) for each in node.input]
         node.output[:] = [names.get(each, each) for each in node.output]
     for each in (*graph.input, *graph.output):
         each.name = names[each.name]
+
+
+def add_dvector(model: onnx.ModelProto, dvector: DVectorGraph, outputs: dict[str, str]) -> None:
+    """Adds nodes, whose outputs (by their names there) get these names in the model."""
+    graph, added = model.graph, dvector.graph
+    nodes = [*graph.node, *added.nodes, *(helper.make_node("Identity", [a], [b]) for a, b in outputs.items())]
+    makers = {name: i for i, node in enumerate(nodes) for name in node.output}
+    needs = {i: {makers[name] for name in node.input if name in makers} for i, node in enumerate(nodes)}
+    order = list(TopologicalSorter(needs).static_order())
+    del graph.node[:]
+    graph.node.extend(nodes[i] for i in order)
+    graph.initializer.extend(added.weights)
+    for each in [value for value in graph.input if value.name in outputs.values()]:
+        graph.input.remove(each)
+    for each in [value for value in graph.output if value.name == "dvector mel"]:
+        graph.output.remove(each)
+
+
+def point_to(model: onnx.ModelProto, path: Path) -> None:
+    """The d-vector's weights are stored there."""
+    content = path.read_bytes()
+    for tensor in model.graph.initializer:
+        if tensor.name.startswith(dvector_graph.PREFIX) and len(tensor.raw_data) >= LEAST_SHARED:
+            values = numpy_helper.to_array(tensor)
+            tensor.CopyFrom(_make_pointer(Place(path.name, content.index(tensor.raw_data), values), tensor.name))
 
 
 def describe_sentences(synthesis: Synthesis, lines: Lines) -> dict[str, np.ndarray]:
@@ -324,6 +393,7 @@ def make_example(sentences: dict[str, np.ndarray], number: int) -> tuple[dict[st
     given["gains"] = torch.randn(BANDS)
     given |= {name: F.normalize(torch.randn(1, *shape), dim=1) for name, shape in TARGETS.items()}
     given["weights"] = torch.tensor([1.0, 0.6, 1.0, 0.5, 1.0])
+    given |= dict(zip(FROM_DVECTOR, (torch.zeros(()), 0.01 * torch.randn(1, DVECTOR_FRAMES, 40)), strict=True))
     return moving, given
 
 
@@ -332,25 +402,30 @@ def count_frames() -> int:
     return (FRAMES * RATE // 40 - WINDOW) // HOP + 1
 
 
-def export_targets(encoder: SpeakerEncoder, path: Path, folder: Path) -> None:
+def export_targets(encoder: SpeakerEncoder, dvector: SmallDVector, path: Path, folder: Path) -> None:
     torch.onnx.export(
         Targets(encoder).eval(),
-        (torch.randn(1, 500, BANDS),),
+        (torch.randn(1, 500, BANDS), torch.randn(1, 5 * RATE)),
         str(path),
-        input_names=["mel"],
-        output_names=list(TARGETS),
-        dynamic_axes={"mel": {1: "frames"}},
+        input_names=["mel", "wave"],
+        output_names=["eres2net", "campplus", "dvector mel"],
+        dynamic_axes={"mel": {1: "frames"}, "wave": {1: "samples"}},
         opset_version=20,
         dynamo=False,
     )
     model = onnx.load(path)
     share_weights(model, folder)
+    added = DVectorGraph(dvector)
+    add_dvector(model, added, {added.embed("dvector mel"): "dvector"})
+    model.graph.output.append(
+        helper.make_tensor_value_info("dvector", onnx.TensorProto.FLOAT, [1, *TARGETS["dvector"]])
+    )
     onnx.save(model, path)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name in ("run", "voices", "accents", "corpus", "judge"):
+    for name in ("run", "voices", "accents", "corpus", "judge", "dvector"):
         parser.add_argument(f"--{name}", type=Path, required=True)
     parser.add_argument("data", type=Path, help="src/svc/data")
     args = parser.parse_args()
@@ -360,22 +435,29 @@ def main() -> None:
     np.savez_compressed(args.data / "refinement.npz", **sentences)
     encoder = restore.restore(args.data / "voice-encoder.onnx", rescale=False).encoder
     restore.fold_norms(encoder)
-    export_targets(encoder, args.data / "refinement-targets.onnx", args.data)
+    dvector = small_dvector.load(args.dvector)
+    export_targets(encoder, dvector, args.data / "refinement-targets.onnx", args.data)
     decoder, head = acoustic.load("decoder", args.run), acoustic.load("head", args.run, dense_transforms=True)
-    judge = refinement_judge.load(args.judge)
-    loss = RefinementLoss(decoder, head, encoder, judge)
+    loss = RefinementLoss(decoder, head, encoder, refinement_judge.load(args.judge))
+    export_loss(loss, dvector, sentences, args.data / "refinement.onnx")
+    check(args.data, loss, dvector, sentences)
+
+
+def export_loss(loss: RefinementLoss, dvector: SmallDVector, sentences: dict[str, np.ndarray], path: Path) -> None:
     fix_context(-(-count_frames() // 2))
     moving, given = make_example(sentences, 0)
     with sdpa_kernel(SDPBackend.MATH):
         graph = trace(loss, moving, given)
-    values, path = (*moving.values(), *given.values()), args.data / "refinement.onnx"
     # The exporter's own optimizer takes a quarter of an hour for a graph of this size.
+    values = (*moving.values(), *given.values())
     torch.onnx.export(graph, values, dynamo=True, optimize=False, verbose=False).save(str(path))
     model = simplify(path)
-    rename(model, [*moving, *given])
-    share_weights(model, args.data, judge)
+    rename(model, [*moving, *given], OUTPUTS)
+    share_weights(model, path.parent, loss.judge)
+    added = DVectorGraph(dvector)
+    add_dvector(model, added, dict(zip(added.compare("dvector mel", "dvector"), FROM_DVECTOR, strict=True)))
+    point_to(model, path.with_name("refinement-targets.onnx"))
     onnx.save(model, path)
-    check(path, loss, sentences)
 
 
 def simplify(path: Path) -> onnx.ModelProto:
@@ -390,15 +472,18 @@ def simplify(path: Path) -> onnx.ModelProto:
     return model
 
 
-def check(path: Path, loss: RefinementLoss, sentences: dict[str, np.ndarray]) -> None:
+def check(folder: Path, loss: RefinementLoss, dvector: SmallDVector, sentences: dict[str, np.ndarray]) -> None:
     """Against torch, which has unrounded weights: gradients must point the same way."""
+    path = folder / "refinement.onnx"
     session = onnxruntime.InferenceSession(path)
     worst = 1.0
     for number in (1, 2):
         moving, given = make_example(sentences, number)
-        outputs = session.run(list(OUTPUTS), {k: v.numpy() for k, v in {**moving, **given}.items()})
+        for name in FROM_DVECTOR:
+            del given[name]
+        outputs = session.run(list(OUTPUTS[:-1]), {k: v.numpy() for k, v in {**moving, **given}.items()})
         free = {name: value.requires_grad_() for name, value in moving.items()}
-        found = loss(free, given)[0]
+        found = loss(free, given | compare_in_torch(loss, dvector, moving, given))[0]
         expected = torch.autograd.grad(found, list(free.values()))
         pairs = list(zip(outputs[1:], expected, strict=False))
         cosines = [float(F.cosine_similarity(torch.tensor(a).flatten(), b.flatten(), dim=0)) for a, b in pairs]
@@ -407,6 +492,18 @@ def check(path: Path, loss: RefinementLoss, sentences: dict[str, np.ndarray]) ->
     print(f"{path.stat().st_size / 1e6:.1f} MB")
     if worst < 0.97:
         raise SystemExit("the export differs from torch")
+
+
+def compare_in_torch(
+    loss: RefinementLoss, dvector: SmallDVector, moving: dict[str, Tensor], given: dict[str, Tensor]
+) -> dict[str, Tensor]:
+    """`FROM_DVECTOR`, as its part of the graph finds them."""
+    nothing = dict(zip(FROM_DVECTOR, (torch.zeros(()), torch.zeros(1, DVECTOR_FRAMES, 40)), strict=True))
+    with torch.no_grad():
+        mel = loss(moving, given | nothing)[-1]
+    mel.requires_grad_()
+    similarity = (dvector.embed(mel) * given["dvector"]).sum()
+    return dict(zip(FROM_DVECTOR, (similarity.detach(), *torch.autograd.grad(similarity, mel)), strict=True))
 
 
 if __name__ == "__main__":

@@ -99,14 +99,30 @@ class DVector(nn.Module):
     def forward(self, wave: Tensor) -> Tensor:
         """16 kHz [B, samples] → unit embeddings [B, 256]"""
         with torch.autocast(wave.device.type, enabled=False):
-            bins = torch.stft(
-                normalize_level(wave), self.N_FFT, self.HOP, self.WINDOW, self.window, return_complex=True
-            )
-            power = (bins.real.square() + bins.imag.square()).transpose(1, 2)
-            mel = torch.log10(power @ self.filters + 1e-6)
-            windows = mel.unfold(1, self.FRAMES, self.STEP).transpose(2, 3)
-            embeddings = F.normalize(self.linear(self.lstm(windows.flatten(0, 1))[0][:, -1]), dim=1)
-        return F.normalize(embeddings.unflatten(0, windows.shape[:2]).mean(dim=1), dim=1)
+            return self.embed(self.log_mel(normalize_level(wave)))
+
+    def log_mel(self, wave: Tensor) -> Tensor:
+        """[B, samples] → [B, frames, 40]"""
+        bins = torch.stft(wave, self.N_FFT, self.HOP, self.WINDOW, self.window, return_complex=True)
+        power = (bins.real.square() + bins.imag.square()).transpose(1, 2)
+        return torch.log10(power @ self.filters + 1e-6)
+
+    def embed(self, mel: Tensor) -> Tensor:
+        """[B, frames, 40] → [B, 256]"""
+        return self.pool(self.run(self.cut_windows(mel)), len(mel))
+
+    def pool(self, states: Tensor, count: int) -> Tensor:
+        """The embeddings of that many clips, from the hidden states in their windows."""
+        embeddings = F.normalize(self.linear(states[:, -1]), dim=1)
+        return F.normalize(embeddings.unflatten(0, (count, -1)).mean(dim=1), dim=1)
+
+    def cut_windows(self, mel: Tensor) -> Tensor:
+        """[B, frames, 40] → [B × windows, 80, 40]"""
+        return mel.unfold(1, self.FRAMES, self.STEP).transpose(2, 3).flatten(0, 1)
+
+    def run(self, windows: Tensor) -> Tensor:
+        """The last layer's hidden states. [B, 80, 768]"""
+        return self.lstm(windows)[0]
 
     @staticmethod
     def read_weights(path: Path) -> dict[str, Tensor]:
@@ -152,7 +168,7 @@ class SpeakerNetworks(nn.Module):
         self.campplus = SpeakerNetwork(
             campplus, [campplus.head, layers.transit1, layers.transit2, layers.out_nonlinear]
         )
-        self.dvector = _load_weights(DVector(), folder / "dvector.pt")
+        self.dvector = load_dvector(folder)
         self.eval().requires_grad_(False)
 
     def embed(self, wave: Tensor) -> Embeddings:
@@ -181,6 +197,10 @@ class FrozenNetworks(SpeakerNetworks):
         wave = F.pad(wave, (0, MOS_SAMPLES - wave.shape[1]))
         with mixed_precision(wave):
             return self.distillmos(wave + 1e-5 * torch.randn_like(wave)).flatten().float()
+
+
+def load_dvector(folder: Path) -> DVector:
+    return _load_weights(DVector(), folder / "dvector.pt")
 
 
 def _load_weights(network: nn.Module, path: Path) -> nn.Module:

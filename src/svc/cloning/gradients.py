@@ -1,7 +1,7 @@
 """Refinement by gradients: the parameters of a voice are moved, step by step, to be more similar to a person.
 
-A graph in ONNX Runtime speaks a fixed sentence with svc-turbo's networks, listens to it with the speaker encoder and a
-small judge (is it natural? is it clear?), and gives the loss with its gradients to the parameters
+A graph in ONNX Runtime speaks a fixed sentence with svc-turbo's networks, listens to it with the speaker encoder, a
+d-vector and a small judge (is it natural? is it clear?), and gives the loss with its gradients to the parameters
 (training/speaker_encoder/export_refinement.py makes it). Here is the descent: which sentence, how far, and
 when to stop.
 """
@@ -18,16 +18,16 @@ import numpy.typing as npt
 import onnxruntime as ort
 
 from svc.audio.equalizer import BANDS, SpectralEnvelope, matching_gains, measure_envelope
-from svc.cloning.speaker_encoder import NETWORK, NETWORK_SHA256, measure_log_mel
+from svc.cloning.speaker_encoder import NETWORK, NETWORK_SHA256, RATE, measure_log_mel, prepare_clip
 from svc.engine.protocol import Samples
 from svc.engine.runtime import Runtime
 from svc.engine.weights import read_packaged_model, read_packaged_models
 from svc.voices.parameters import LARGEST, LAYERS, VoiceParameters
 
-_GRAPH, _GRAPH_SHA256 = "data/refinement.onnx", "a0dbde7f608e8572f93c70aae403935825df1896f1a6238b6b05b54cf99e298f"
+_GRAPH, _GRAPH_SHA256 = "data/refinement.onnx", "2668b021cdbf13d23eab02adce5b5164698e84be21d975da4d78ad74db1a79f6"
 _TARGETS, _TARGETS_SHA256 = (
     "data/refinement-targets.onnx",
-    "4ad806b232c4e1d041b52dabdc2837b3090b4356230f1d4e89fc3238f5cb1070",
+    "608516b947aa5c556b2bf22a4837a5e7790742cdf1feb7efdd486f879726e3f4",
 )
 _SENTENCES, _SENTENCES_SHA256 = (
     "data/refinement.npz",
@@ -39,6 +39,7 @@ Arrays = dict[str, Array]
 
 STEPS = 40
 _CHECK_EVERY = 8
+_PATIENCE = 2  # checks in a row without a gain: the first steps may do harm that the next ones make good
 _HELD_OUT = 2  # sentences that the descent does not speak: they decide which parameters are kept
 RUNS = STEPS + (STEPS // _CHECK_EVERY + 1) * _HELD_OUT
 """Of the graph, at most."""
@@ -46,9 +47,9 @@ RUNS = STEPS + (STEPS // _CHECK_EVERY + 1) * _HELD_OUT
 _RATES = {"timbre": 0.02, "layers": 0.02, "grain": 0.02, "mask": 0.06}
 _PULLS = {"timbre": 0.02, "layers": 0.004, "grain": 0.02, "mask": 0.0004}  # towards the start
 _DECAYS = (0.9, 0.95)  # of Adam's means of the gradients and of their squares
-# Of the similarities (the encoder's three embeddings), of what is missing to natural speech, and of what is less clear
-# than in clones before refinement.
-_WEIGHTS = np.array([1.0, 0.6, 1.0, 0.5, 1.0], dtype=np.float32)
+# Of the similarities that the encoder and the d-vector hear, of what is missing to natural speech, and of what is less
+# clear than in clones before refinement. In the graph's order.
+_WEIGHTS = {"eres2net": 1.0, "campplus": 0.6, "dvector": 1.0, "naturalness": 0.5, "phonemes": 1.0}
 
 _OWN_LAYERS = 6
 _MEAN_PITCH = 179  # in the summary of a sentence
@@ -87,17 +88,10 @@ class GradientRefiner:
         return cls(graph, targets, [{name: each[i : i + 1] for name, each in arrays.items()} for i in range(count)])
 
     def refine(self, parameters: VoiceParameters, samples: Samples, rate: int) -> Iterator[VoiceParameters]:
-        mel = measure_log_mel(samples, rate)
-        names = [each.name for each in self._targets.get_outputs()]
-        person = dict(zip(names, self._targets.run(names, {"mel": mel[None]}), strict=True))
-        sentences = [_raise_pitch(each, parameters.pitch_scale) for each in self._sentences]
-        speakers = [
-            _Sentence(self._graph, {**sentence, **person}, measure_envelope(mel), parameters.equalizer_gains)
-            for sentence in sentences
-        ]
-        spoken, held_out = speakers[:-_HELD_OUT], speakers[-_HELD_OUT:]
+        sentences = self.prepare(parameters, samples, rate)
+        spoken, held_out = sentences[:-_HELD_OUT], sentences[-_HELD_OUT:]
         descent = _Descent(_read_moving(parameters))
-        best, least_loss = parameters, np.inf
+        best, least_loss, failed_checks = parameters, np.inf, 0
         for step in range(STEPS + 1):
             if step % _CHECK_EVERY == 0:
                 loss = 0.0
@@ -105,14 +99,26 @@ class GradientRefiner:
                     loss += sentence.speak(descent.values)[0]
                     yield best
                 loss += held_out[0].speak(descent.values)[0]
-                if is_better := loss < least_loss:
-                    best, least_loss = _write_moving(parameters, descent.values), loss
+                if loss < least_loss:
+                    best, least_loss, failed_checks = _write_moving(parameters, descent.values), loss, 0
+                else:
+                    failed_checks += 1
                 yield best
-                if not is_better:
+                if failed_checks == _PATIENCE:
                     return
             if step < STEPS:
                 descent.step(spoken[step % len(spoken)].speak(descent.values)[1])
                 yield best
+
+    def prepare(self, parameters: VoiceParameters, samples: Samples, rate: int) -> list["_Sentence"]:
+        """All sentences, to be compared with the recording."""
+        clip = prepare_clip(samples, rate)
+        mel = measure_log_mel(clip, RATE)
+        names = ["eres2net", "campplus", "dvector"]
+        person = dict(zip(names, self._targets.run(names, {"mel": mel[None], "wave": clip[None]}), strict=True))
+        raised = [_raise_pitch(each, parameters.pitch_scale) for each in self._sentences]
+        envelope, gains = measure_envelope(mel), parameters.equalizer_gains
+        return [_Sentence(self._graph, {**sentence, **person}, envelope, gains) for sentence in raised]
 
 
 class _Sentence:
@@ -129,7 +135,8 @@ class _Sentence:
     def speak(self, values: Arrays) -> tuple[float, Arrays]:
         """The loss with these parameters, and its gradients."""
         names = ["loss", "mel", *(f"{name} gradient" for name in values)]
-        inputs: dict[str, Any] = {**self._given, **values, "gains": _spread(self._gains), "weights": _WEIGHTS}
+        weights = np.array(list(_WEIGHTS.values()), dtype=np.float32)
+        inputs: dict[str, Any] = {**self._given, **values, "gains": _spread(self._gains), "weights": weights}
         loss, mel, *gradients = self._graph.run(names, inputs)
         self._gains = matching_gains(self._person, measure_envelope(mel))
         return float(loss), dict(zip(values, gradients, strict=True))

@@ -91,7 +91,7 @@ class OnnxSpeakerEncoder:
 
     def encode(self, samples: Samples, rate: int) -> SpeakerEmbedding:
         """Encodes a mono clip: at least half a second, best 10 to 20 s."""
-        clip = _prepare(samples, rate)
+        clip = prepare_clip(samples, rate)
         pitch, mel = measure_pitch(clip), _log_mel(clip)
         timbre, layer_offsets, foreign_layer_offsets, vocoder_embedding, mask_offset, embedding = self._session.run(
             ["timbre", "layers", "abroad", "grain", "mask", "embedding"], {"mel": mel[None], "pitch": pitch[None]}
@@ -151,7 +151,7 @@ def has_several_speakers(encoder: SpeakerEncoder, samples: Samples, rate: int) -
     return bool(similarities[np.ix_(side, ~side)].mean() < _SAME_SPEAKER)
 
 
-def _prepare(samples: Samples, rate: int) -> Samples:
+def prepare_clip(samples: Samples, rate: int) -> Samples:
     """The clip at `RATE`, at the standard level, padded to half a second."""
     clip = soxr.resample(samples, rate, RATE) if rate != RATE else samples
     clip = np.pad(clip, (0, max(0, _SHORTEST - len(clip)))).astype(np.float32)
@@ -161,7 +161,7 @@ def _prepare(samples: Samples, rate: int) -> Samples:
 
 def measure_log_mel(samples: Samples, rate: int) -> Array:
     """What the encoder reads of a clip. [frames, 80]"""
-    return _log_mel(_prepare(samples, rate))
+    return _log_mel(prepare_clip(samples, rate))
 
 
 def _log_mel(clip: Samples) -> Array:
