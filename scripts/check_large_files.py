@@ -27,12 +27,12 @@ class Allowed(NamedTuple):
 ALLOWED = (
     Allowed(
         "src/svc/data/refinement.onnx",
-        "2668b021cdbf13d23eab02adce5b5164698e84be21d975da4d78ad74db1a79f6",
+        "52b698631ed9602dc318829313e30538ed376a93e3e82bc7f03e60e6327f202e",
         "gradients of a voice's similarity, for refinement",
     ),
     Allowed(
         "src/svc/data/refinement-targets.onnx",
-        "608516b947aa5c556b2bf22a4837a5e7790742cdf1feb7efdd486f879726e3f4",
+        "5d7a1b82591c2b698ffb0e9776089c6d44efbe4b47306255b983df672aebe069",
         "what refinement compares a voice with",
     ),
     Allowed(
@@ -72,7 +72,7 @@ ALLOWED = (
     ),
     Allowed(
         "src/svc/data/voice-encoder.onnx",
-        "0f4d6f674f34272ec0f6e18e97e4527a74fccea714ef536f44354eab3f9c4374",
+        "2284c2bc9eb6c232639711b06bd93d002c6f4b6b469ebeba8c98ad94dc21d329",
         "the voice encoder of cloning",
     ),
     Allowed(

@@ -26,6 +26,9 @@ class FakeSpeakerEncoder:
         timbre, melody = 0.1 * random.standard_normal((2, STYLE), dtype=np.float32)
         return SpeakerEmbedding(VoiceParameters(timbre, melody, np.zeros((LAYERS, STYLE), np.float32)), embedding, FLAT)
 
+    def embed_quickly(self, samples: Samples, rate: int) -> Embedding:
+        return self.encode(samples, rate).embedding
+
     def spectral_envelope(self, samples: Samples, rate: int) -> SpectralEnvelope:
         return FLAT
 
@@ -73,6 +76,9 @@ class StyleEncoder:
         offset = (0.5 if self.recordings <= self._outdated else 1.0) * PERSON_OFFSET
         parameters = VoiceParameters(offset[:STYLE], offset[STYLE:], np.zeros((LAYERS, STYLE), np.float32))
         return SpeakerEmbedding(parameters, PERSON if is_recording else samples[: 2 * STYLE], FLAT)
+
+    def embed_quickly(self, samples: Samples, rate: int) -> Embedding:
+        return PERSON
 
     def spectral_envelope(self, samples: Samples, rate: int) -> SpectralEnvelope:
         return FLAT

@@ -82,6 +82,12 @@ def test_the_level_makes_no_difference(encoder: OnnxSpeakerEncoder) -> None:
     assert np.allclose(loud.parameters.timbre, soft.parameters.timbre, atol=0.02)
 
 
+def test_the_quick_embedding_is_half_of_the_whole_one(encoder: OnnxSpeakerEncoder) -> None:
+    clip = make_vowel(140, 4)
+    quick, whole = encoder.embed_quickly(clip, RATE), encoder.encode(clip, RATE).embedding
+    assert np.allclose(quick, whole[len(whole) // 2 :], atol=1e-5)
+
+
 def test_the_rate_makes_little_difference(encoder: OnnxSpeakerEncoder) -> None:
     fine, coarse = (encoder.encode(make_vowel(140, 4, rate), rate) for rate in (48_000, RATE))
     assert encoder.similarity(fine.embedding, coarse.embedding) > 0.95

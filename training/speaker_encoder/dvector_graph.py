@@ -10,6 +10,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+from speaker_encoder.rounding import round_rows
 from speaker_encoder.small_dvector import HIDDEN, Factored, SmallDVector
 
 STEPS, STEP = SmallDVector.FRAMES, SmallDVector.STEP
@@ -43,12 +44,8 @@ class Graph:
         return name
 
     def store_rounded(self, matrix: np.ndarray) -> str:
-        """As int8 with a scale for each column.
-
-        ONNX Runtime multiplies when it loads the graph; a DequantizeLinear it would repeat in every run.
-        """
-        scale = (np.abs(matrix).max(axis=0) / 127).astype(np.float32)
-        rounded = np.round(matrix / scale).astype(np.int8)
+        """As int8 with a scale for each column."""
+        rounded, scale = round_rows(matrix, axis=1)
         return self("Mul", self("Cast", self.store(rounded), to=TensorProto.FLOAT), self.store(scale))
 
     def number(self, *values: float) -> str:

@@ -8,6 +8,8 @@ mel ─▶ maps of 80, 40, 20, 10 bands ─▶ three groups of dense layers at 5
 A few hundred speakers are too few to train it from random weights. Its backbone has the shape of CAM++, starts from its
 weights (`load_campplus`), and is trained to be robust to noise, rooms and codecs. ERes2Net and CAM++ ignore the mean
 spectrum, which is part of how a voice sounds; the d-vector does not.
+
+ERes2Net's embedding it predicts worst. In what ships, a copy of ERes2Net (`eres2net.py`) takes the place of that head.
 """
 
 from dataclasses import dataclass, fields
@@ -174,9 +176,10 @@ class EmbeddingHead(nn.Module):
 
 
 class SpeakerEncoder(nn.Module):
-    def __init__(self) -> None:
+    def __init__(self, eres2net_copy: nn.Module | None = None) -> None:
+        """With a copy of ERes2Net, its embedding is the copy's and not the head's."""
         super().__init__()
-        self.backbone = Backbone()
+        self.backbone, self.eres2net_copy = Backbone(), eres2net_copy
         last, everything = EMBEDDING + 2 * self.backbone.channels, 2 * sum(self.backbone.map_channels)
         self.eres2net = EmbeddingHead(last, everything, EMBEDDING)
         self.dvector = EmbeddingHead(last + 2 * BANDS, everything + 2 * BANDS, DVECTOR)
@@ -197,7 +200,7 @@ class SpeakerEncoder(nn.Module):
         everything = torch.cat([*(statistics(each) for each in maps[:-1]), pooled], dim=1)
         spectrum = statistics(mel.transpose(1, 2) / 4 + 2)  # scaled to about the range of the others
         embeddings = Embeddings(
-            self.eres2net(last, everything),
+            self.eres2net_copy(mel) if self.eres2net_copy else self.eres2net(last, everything),
             F.normalize(campplus, dim=1),
             self.dvector(torch.cat([last, spectrum], dim=1), torch.cat([everything, spectrum], dim=1)),
         )

@@ -17,7 +17,7 @@ part gives its frames and takes its similarity and the gradient to these frames.
 
 import argparse
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from graphlib import TopologicalSorter
 from itertools import permutations
@@ -35,7 +35,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from acoustic import model as acoustic
 from head.model import accumulate_phase
-from speaker_encoder import dvector_graph, refinement_judge, restore, small_dvector
+from speaker_encoder import dvector_graph, refinement_judge, restore, rounding, small_dvector
 from speaker_encoder import encoder as encoders
 from speaker_encoder import synthesis as syntheses
 from speaker_encoder.dvector_graph import DVectorGraph
@@ -185,11 +185,21 @@ def fix_context(frames: int) -> None:
 
 
 def input_gradient(grad, x, weight, _bias, stride, padding, dilation, transposed, _out, groups, wanted):  # type: ignore[no-untyped-def]
-    """A convolution's gradient to its input."""
+    """A convolution's gradient to its input.
+
+    Without a stride it is a convolution with turned weights, which ONNX Runtime computes twice as fast as a transposed
+    one.
+    """
     assert not any(wanted[1:])
     convolve, none = torch.ops.aten.convolution, [0] * len(stride)
     if transposed:
         return convolve(grad, weight, None, stride, padding, dilation, False, none, groups), None, None
+    if set(stride) == {1} and groups in (1, len(weight)):
+        turned = weight.transpose(0, 1) if groups == 1 else weight
+        if set(weight.shape[2:]) != {1}:
+            turned = turned.flip(list(range(2, weight.dim())))
+        outer = [d * (k - 1) - p for d, k, p in zip(dilation, weight.shape[2:], padding, strict=True)]
+        return convolve(grad, turned, None, stride, outer, dilation, False, none, groups), None, None
     sizes = zip(x.shape[2:], grad.shape[2:], weight.shape[2:], stride, padding, dilation, strict=True)
     rest = [a - ((b - 1) * s - 2 * p + d * (k - 1) + 1) for a, b, k, s, p, d in sizes]
     return convolve(grad, weight, None, stride, padding, dilation, True, rest, groups), None, None
@@ -231,7 +241,13 @@ class Place:
 
     file: str
     offset: int
-    values: np.ndarray
+    stored: np.ndarray
+    scale: np.ndarray | None = None
+    """Of weights that are rounded to int8."""
+
+    @property
+    def values(self) -> np.ndarray:
+        return self.stored if self.scale is None else self.stored * self.scale
 
 
 def find_places(folder: Path) -> dict[tuple[int, float], list[Place]]:
@@ -240,14 +256,16 @@ def find_places(folder: Path) -> dict[tuple[int, float], list[Place]]:
     for file in SHIPPED:
         content = (folder / file).read_bytes()
         graph, start = onnx.load(folder / file).graph, 0
+        scales = {name: scale for name, (_, scale) in rounding.read_scales(graph).items()}
         attributes = [node.attribute[0].t for node in graph.node if node.op_type == "Constant"]
         for tensor in (*graph.initializer, *attributes):
-            if len(tensor.raw_data) < 2 * LEAST_SHARED or tensor.data_type not in HALF_OR_SINGLE:
+            whole = tensor.data_type in HALF_OR_SINGLE
+            if len(tensor.raw_data) < 2 * LEAST_SHARED or not (whole or tensor.name in scales):
                 continue
             start = content.find(tensor.raw_data)
-            values = numpy_helper.to_array(tensor)
-            key = values.size, float(np.abs(values).max())
-            places.setdefault(key, []).append(Place(file, start, values))
+            place = Place(file, start, numpy_helper.to_array(tensor), scales.get(tensor.name))
+            key = place.stored.size, float(np.abs(place.values).max())
+            places.setdefault(key, []).append(place)
     return places
 
 
@@ -264,7 +282,7 @@ def share_weights(model: onnx.ModelProto, folder: Path, rounded: nn.Module | Non
         if values.dtype != np.float32 or values.size < LEAST_SHARED:
             kept.append(tensor)
             continue
-        found = next(iter(_find(values, places)), None)
+        found = _find(values, places)
         stored, key = f"{tensor.name}.stored", (values.size, float(np.abs(values).max()))
         if found is None and values.ndim == 2:
             same = [name for name, each in before.get(key, []) if np.array_equal(each.T, values)]
@@ -274,25 +292,19 @@ def share_weights(model: onnx.ModelProto, folder: Path, rounded: nn.Module | Non
             before.setdefault(key, []).append((tensor.name, values))
         if found is None and key in coarse and values.size >= LEAST_QUANTIZED:
             own += values.size
-            tensors, node = _quantize(values, tensor.name)
+            tensors, made = rounding.store(values, tensor.name, int(np.argmax(values.shape)) if values.ndim == 2 else 0)
             kept += tensors
-            nodes.append(node)
+            nodes += made
             continue
         if found is None:
             own += values.size
             kept.append(numpy_helper.from_array(values.astype(np.float16), stored))
             nodes.append(helper.make_node("Cast", [stored], [tensor.name], to=onnx.TensorProto.FLOAT))
             continue
-        place, axes = found
         shared += values.size
-        kept.append(_make_pointer(place, stored))
-        steps = [("Cast", {"to": onnx.TensorProto.FLOAT})] if place.values.dtype == np.float16 else []
-        steps += [("Transpose", {"perm": axes})] if axes != sorted(axes) else []
-        names = [stored, *(f"{stored}.{i}" for i in range(len(steps)))]
-        nodes += [helper.make_node(op, [names[i]], [names[i + 1]], **more) for i, (op, more) in enumerate(steps)]
-        shape = f"{stored}.shape"
-        kept.append(numpy_helper.from_array(np.array(values.shape, np.int64), shape))
-        nodes.append(helper.make_node("Reshape", [names[-1], shape], [tensor.name]))
+        tensors, made = _follow(found, values.shape, tensor.name)
+        kept += tensors
+        nodes += made
     print(f"{shared / 1e6:.2f} million weights are shared, {own / 1e6:.2f} million are the graph's own")
     rest = list(graph.node)
     for node in rest:
@@ -304,32 +316,59 @@ def share_weights(model: onnx.ModelProto, folder: Path, rounded: nn.Module | Non
     graph.node.extend([*nodes, *rest])
 
 
-def _quantize(values: np.ndarray, name: str) -> tuple[list[onnx.TensorProto], onnx.NodeProto]:
-    axis = int(np.argmax(values.shape)) if values.ndim == 2 else 0
-    others = tuple(i for i in range(values.ndim) if i != axis)
-    scale = np.maximum(np.abs(values).max(axis=others), 1e-12) / 127
-    shape = [-1 if i == axis else 1 for i in range(values.ndim)]
-    rounded = np.clip(np.round(values / scale.reshape(shape)), -127, 127).astype(np.int8)
-    inputs = [f"{name}.int8", f"{name}.scale"]
-    arrays = (rounded, scale.astype(np.float32))
-    tensors = [numpy_helper.from_array(each, to) for each, to in zip(arrays, inputs, strict=True)]
-    return tensors, helper.make_node("DequantizeLinear", inputs, [name], axis=axis)
+@dataclass(frozen=True)
+class Found:
+    place: Place
+    axes: list[int]
+    """The order in which the stored ones are needed."""
+    backward: bool
+    """Whether the taps of kernels are needed in reverse, as in a convolution's gradient."""
 
 
-def _find(values: np.ndarray, places: dict[tuple[int, float], list[Place]]) -> Iterator[tuple[Place, list[int]]]:
+def _find(values: np.ndarray, places: dict[tuple[int, float], list[Place]]) -> Found | None:
     """Where these values are stored, perhaps with other axes or another order of them."""
+    taps = tuple(range(2, values.ndim))
     for place in places.get((values.size, float(np.abs(values).max())), []):
-        for axes in permutations(range(place.values.ndim)):
-            turned = place.values.transpose(axes)
-            if np.array_equal(turned.ravel().astype(np.float32), values.ravel()):
-                yield place, list(axes)
+        for axes in permutations(range(place.stored.ndim)):
+            stored = place.values.transpose(axes).ravel().astype(np.float32)
+            for backward in (False, True):
+                if np.array_equal(stored, np.flip(values, taps if backward else ()).ravel()):
+                    return Found(place, list(axes), backward)
+    return None
+
+
+def _follow(found: Found, shape: tuple[int, ...], name: str) -> tuple[list[onnx.TensorProto], list[onnx.NodeProto]]:
+    """A pointer to stored values, and nodes that make the weight of them."""
+    place, stored = found.place, f"{name}.stored"
+    tensors: list[onnx.TensorProto] = [_make_pointer(place, stored)]
+    nodes: list[onnx.NodeProto] = []
+
+    def add(operator: str, *inputs: np.ndarray, **attributes: object) -> None:
+        names = [f"{stored}.{len(tensors) + i}" for i in range(len(inputs))]
+        tensors.extend(numpy_helper.from_array(each, to) for each, to in zip(inputs, names, strict=True))
+        last = nodes[-1].output[0] if nodes else stored
+        made = f"{stored} {len(nodes)}"
+        nodes.append(helper.make_node(operator, [last, *names], [made], **attributes))
+
+    if place.stored.dtype != np.float32:
+        add("Cast", to=onnx.TensorProto.FLOAT)
+    if place.scale is not None:
+        add("Mul", place.scale)
+    if found.axes != sorted(found.axes):
+        add("Transpose", perm=found.axes)
+    add("Reshape", np.array(shape, np.int64))
+    if found.backward:
+        taps = np.arange(2, len(shape))
+        add("Slice", *(np.full_like(taps, each) for each in (-1, np.iinfo(np.int64).min)), taps, np.full_like(taps, -1))
+    nodes[-1].output[0] = name
+    return tensors, nodes
 
 
 def _make_pointer(place: Place, name: str) -> onnx.TensorProto:
-    tensor = onnx.TensorProto(name=name, dims=place.values.shape)
-    tensor.data_type = helper.np_dtype_to_tensor_dtype(place.values.dtype)
+    tensor = onnx.TensorProto(name=name, dims=place.stored.shape)
+    tensor.data_type = helper.np_dtype_to_tensor_dtype(place.stored.dtype)
     tensor.data_location = onnx.TensorProto.EXTERNAL
-    for key, value in (("location", place.file), ("offset", place.offset), ("length", place.values.nbytes)):
+    for key, value in (("location", place.file), ("offset", place.offset), ("length", place.stored.nbytes)):
         tensor.external_data.add(key=key, value=str(value))
     return tensor
 
@@ -434,7 +473,7 @@ def main() -> None:
     sentences = describe_sentences(synthesis, texts.held_out("a", SENTENCES))
     np.savez_compressed(args.data / "refinement.npz", **sentences)
     encoder = restore.restore(args.data / "voice-encoder.onnx", rescale=False).encoder
-    restore.fold_norms(encoder)
+    restore.fold_norms(encoder.backbone)
     dvector = small_dvector.load(args.dvector)
     export_targets(encoder, dvector, args.data / "refinement-targets.onnx", args.data)
     decoder, head = acoustic.load("decoder", args.run), acoustic.load("head", args.run, dense_transforms=True)

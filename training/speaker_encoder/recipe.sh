@@ -92,4 +92,8 @@ mapper 9b encoder3 --resume $out/9a/mapper.pt --steps 4150 --rate 6e-4 $many --d
   --phonemes-weight 0.4 --regularization 0.5
 merge 9.pt --foreign-gain 0.83 $out/8/mapper.pt $out/9b/mapper.pt
 
-$python -m speaker_encoder.export $out/encoder3/encoder.pt $out/9.pt $out/voice-encoder.onnx
+# The copy of ERes2Net, in the place of the encoder's prediction of it.
+[ -e $out/eres2net.pt ] || $python -m speaker_encoder.train_eres2net --frozen $out/frozen --speakers $out/speakers.pt \
+  $out/eres2net.pt
+
+$python -m speaker_encoder.export $out/encoder3/encoder.pt $out/9.pt $out/eres2net.pt $out/voice-encoder.onnx

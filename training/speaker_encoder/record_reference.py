@@ -1,6 +1,6 @@
 """Records what the voice encoder predicts in torch, for the service's test of its own features and network.
 
-python -m speaker_encoder.record_reference encoder.pt mapper.pt ../tests/cloning/encoder_reference.npz
+python -m speaker_encoder.record_reference encoder.pt mapper.pt eres2net.pt ../tests/cloning/encoder_reference.npz
 """
 
 import argparse
@@ -26,10 +26,10 @@ def make_glide(seconds: float = 3.0) -> torch.Tensor:
 @torch.no_grad()
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name in ("encoder", "mapper", "output"):
+    for name in ("encoder", "mapper", "eres2net", "output"):
         parser.add_argument(name, type=Path)
     args = parser.parse_args()
-    network = voice_encoder.load(args.encoder, args.mapper)
+    network = voice_encoder.load(args.encoder, args.mapper, args.eres2net)
     clip = make_glide().half().float()  # as it is stored
     wave = normalize_level(clip)
     embeddings, predicted = network(log_mel(wave), pitch(wave))

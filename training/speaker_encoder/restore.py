@@ -15,7 +15,7 @@ import torch
 from onnx import numpy_helper
 from torch import Tensor, nn
 
-from speaker_encoder import voice_encoder
+from speaker_encoder import eres2net, rounding, voice_encoder
 from speaker_encoder.encoder import SpeakerEncoder
 from speaker_encoder.mapper import WIDTH, Mapper
 from speaker_encoder.voice_encoder import VoiceEncoder
@@ -42,6 +42,7 @@ FOLDED_NORMS = {
     "groups.2.halve": "out_norm",
 }
 """The norms of the encoder that the exporter folds into the convolution before them."""
+NOT_SHIPPED = "encoder.eres2net."
 WEIGHT_SCALE = 0.1
 """Usual root mean square of weights. With a norm folded in, some are a hundred times smaller: a training step would be
 too large for them."""
@@ -51,9 +52,11 @@ def restore(path: Path, *, rescale: bool = True) -> VoiceEncoder:
     """Without `rescale`, weights into which a norm was folded stay as they are stored, bit by bit."""
     graph = onnx.load(path).graph
     stored = {tensor.name: numpy_helper.to_array(tensor).astype(np.float32) for tensor in graph.initializer}
+    stored |= {made: stored[name] * scale for name, (made, scale) in rounding.read_scales(graph).items()}
     tensors = {name.removesuffix(".half"): torch.tensor(array) for name, array in stored.items()}
     weights = {_module_name(name): value for name, value in tensors.items()}
-    network = VoiceEncoder(SpeakerEncoder(), Mapper(len(weights["mapper.entry.bias"]) // WIDTH), VoicePca())
+    mapper = Mapper(len(weights["mapper.entry.bias"]) // WIDTH)
+    network = VoiceEncoder(SpeakerEncoder(eres2net.make_folded()), mapper, VoicePca())
     for node in graph.node:
         if node.op_type == "Conv" and node.input[1].startswith("onnx::"):
             owner = _module_name(_scope(node.name))
@@ -62,8 +65,8 @@ def restore(path: Path, *, rescale: bool = True) -> VoiceEncoder:
             weights[f"{owner}.weight"] = weight / scale
             weights |= _make_affine_norm(network, _find_folded_norm(owner), scale, bias)
     missing, _ = network.load_state_dict(weights, strict=False)
-    # Encoders before the masks have none.
-    assert all(name.endswith("num_batches_tracked") or ".mask_" in name for name in missing), missing
+    # The head in whose place the copy of ERes2Net is does not ship.
+    assert all(name.endswith("num_batches_tracked") or name.startswith(NOT_SHIPPED) for name in missing), missing
     return network.eval()
 
 

@@ -18,7 +18,7 @@ from onnx import numpy_helper
 from torch import Tensor
 
 from acoustic import model as acoustic
-from speaker_encoder import export_refinement, refinement_judge, restore, small_dvector
+from speaker_encoder import export_refinement, refinement_judge, restore, rounding, small_dvector
 from speaker_encoder.export_refinement import RefinementLoss
 from speaker_encoder.refinement_judge import RefinementJudge
 
@@ -31,13 +31,8 @@ def read_weights(path: Path) -> dict[str, np.ndarray]:
     graph = onnx.load(path, load_external_data=False).graph
     stored = {each.name: each for each in graph.initializer if each.data_location != onnx.TensorProto.EXTERNAL}
     weights = {name: numpy_helper.to_array(each).astype(np.float32) for name, each in stored.items()}
-    for node in graph.node:
-        if node.op_type == "DequantizeLinear" and node.input[0] in weights:
-            rounded, scale = (weights[name] for name in node.input)
-            (axis,) = (each.i for each in node.attribute if each.name == "axis")
-            shape = [-1 if i == axis else 1 for i in range(rounded.ndim)]
-            weights[node.output[0]] = rounded * scale.reshape(shape)
-    return weights
+    scales = rounding.read_scales(graph)
+    return weights | {made: weights[name] * scale for name, (made, scale) in scales.items() if name in weights}
 
 
 def find(value: Tensor, known: dict[str, np.ndarray], trained: dict[str, np.ndarray]) -> Tensor | None:
@@ -63,7 +58,7 @@ def main() -> None:
     for each in (*judge.parameters(), judge.clear_enough):
         torch.nn.init.normal_(each)
     encoder = restore.restore(args.data / "voice-encoder.onnx", rescale=False).encoder
-    restore.fold_norms(encoder)
+    restore.fold_norms(encoder.backbone)
     decoder, head = acoustic.load("decoder", args.run), acoustic.load("head", args.run, dense_transforms=True)
     with np.load(args.data / "refinement.npz") as stored, tempfile.TemporaryDirectory() as folder:
         for name in (*export_refinement.SHIPPED, "refinement-targets.onnx"):

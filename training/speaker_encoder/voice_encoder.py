@@ -5,6 +5,7 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
+from speaker_encoder import eres2net
 from speaker_encoder.encoder import Embeddings, SpeakerEncoder
 from speaker_encoder.mapper import WIDTH, Mapper, PredictedVoice, build_inputs
 from speaker_encoder.voice_pca import VoicePca
@@ -29,9 +30,14 @@ def save_mapper(network: VoiceEncoder, path: Path) -> None:
     _save({k: v for k, v in network.state_dict().items() if not k.startswith("encoder.")}, path)
 
 
-def load_encoder(path: Path) -> SpeakerEncoder:
-    encoder = SpeakerEncoder()
-    encoder.load_state_dict(_load(path))
+def load_encoder(path: Path, copy: Path | None = None) -> SpeakerEncoder:
+    """With the copy of ERes2Net that is stored at `copy`, or with the one that a restored encoder has."""
+    weights = _load(path)
+    restored = any(name.startswith("eres2net_copy.") for name in weights)
+    encoder = SpeakerEncoder(eres2net.make_folded() if restored else None)
+    encoder.load_state_dict(weights)
+    if copy:
+        encoder.eres2net_copy = eres2net.prepare(eres2net.load(copy))
     return encoder.eval()
 
 
@@ -44,9 +50,9 @@ def load_mapper(path: Path) -> VoiceEncoder:
     return network.eval()
 
 
-def load(encoder: Path, mapper: Path) -> VoiceEncoder:
+def load(encoder: Path, mapper: Path, copy: Path | None = None) -> VoiceEncoder:
     network = load_mapper(mapper)
-    network.encoder = load_encoder(encoder)
+    network.encoder = load_encoder(encoder, copy)
     return network
 
 

@@ -24,10 +24,10 @@ from svc.engine.runtime import Runtime
 from svc.engine.weights import read_packaged_model, read_packaged_models
 from svc.voices.parameters import LARGEST, LAYERS, VoiceParameters
 
-_GRAPH, _GRAPH_SHA256 = "data/refinement.onnx", "2668b021cdbf13d23eab02adce5b5164698e84be21d975da4d78ad74db1a79f6"
+_GRAPH, _GRAPH_SHA256 = "data/refinement.onnx", "52b698631ed9602dc318829313e30538ed376a93e3e82bc7f03e60e6327f202e"
 _TARGETS, _TARGETS_SHA256 = (
     "data/refinement-targets.onnx",
-    "608516b947aa5c556b2bf22a4837a5e7790742cdf1feb7efdd486f879726e3f4",
+    "5d7a1b82591c2b698ffb0e9776089c6d44efbe4b47306255b983df672aebe069",
 )
 _SENTENCES, _SENTENCES_SHA256 = (
     "data/refinement.npz",
@@ -37,7 +37,7 @@ _SENTENCES, _SENTENCES_SHA256 = (
 Array = npt.NDArray[np.float32]
 Arrays = dict[str, Array]
 
-STEPS = 40
+STEPS = 32
 _CHECK_EVERY = 8
 _PATIENCE = 2  # checks in a row without a gain: the first steps may do harm that the next ones make good
 _HELD_OUT = 2  # sentences that the descent does not speak: they decide which parameters are kept
