@@ -269,7 +269,8 @@ def _make_report(session: _Session, count: int) -> Report:
         "encoder chooses. The spread is the standard deviation over people. Seconds to clone: decoding, choosing the "
         "speech, the encoder, and equalizing by two spoken texts; the server encodes one of them once more, to measure "
         "the similarity.",
-        "* The encoder was trained with this measure as a loss, on other people. Resemblyzer was never in a loss.",
+        "* The encoder was trained with this measure as a loss, on other people; refinement strives for a copy of "
+        "ERes2Net. Resemblyzer was never in a loss.",
     ]
     if session.refused:
         report.notes.append(

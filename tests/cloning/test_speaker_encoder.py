@@ -15,6 +15,7 @@ from svc.cloning.speaker_encoder import (
     RATE,
     BuiltInEmbeddings,
     OnnxSpeakerEncoder,
+    has_several_speakers,
     measure_pitch,
 )
 from svc.engine.protocol import Samples
@@ -159,3 +160,7 @@ def test_the_embedding_of_a_built_in_voice_is_reproduced(
     key, similarity = BuiltInEmbeddings.load().find_nearest(encoder, encoder.encode(samples, 24_000).embedding)
     assert key == voice
     assert similarity > 0.99, OUTDATED
+
+
+def test_identical_segments_are_one_speaker(encoder: OnnxSpeakerEncoder) -> None:
+    assert not has_several_speakers(encoder, np.tile(make_vowel(140, 2), 3), RATE)
