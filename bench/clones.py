@@ -6,7 +6,7 @@ import numpy as np
 
 from bench.recorder import Recorder
 from svc.audio import decode, equalizer
-from svc.audio.equalizer import Equalizer
+from svc.audio.equalizer import Equalizer, SpectralEnvelope
 from svc.cloning.gradients import VoiceRefiner
 from svc.cloning.refinement import JUDGING_TEXT, is_clearly_better
 from svc.cloning.speaker_encoder import OnnxSpeakerEncoder, SpeakerEmbedding
@@ -19,16 +19,32 @@ from svc.voices.loudness import list_calibration_texts, measure_clone
 from svc.voices.parameters import VoiceParameters
 
 
+def make_clone(
+    recorder: Recorder, encoder: OnnxSpeakerEncoder, speaker: SpeakerEmbedding, language: Language
+) -> VoiceParameters:
+    """The voice of a person: it speaks, and what it lacks is corrected."""
+    *_, text = list_calibration_texts(language)
+    spoken = _synthesize(recorder, speaker.parameters, text, language)
+    gains = _match_envelope(recorder, encoder, speaker, spoken)
+    corrected = encoder.correct(speaker, Equalizer(gains, recorder.sample_rate)(spoken), recorder.sample_rate)
+    return finish_clone(recorder, encoder, replace(speaker, parameters=corrected), language)
+
+
 def finish_clone(
     recorder: Recorder, encoder: OnnxSpeakerEncoder, speaker: SpeakerEmbedding, language: Language
 ) -> VoiceParameters:
     """What the encoder found, with the equalizer gains and the loudness that are measured on spoken texts."""
     flat = replace(speaker.parameters, equalizer_gains=equalizer.FLAT)
     spoken = _speak_calibration_texts(recorder, flat, language)
-    envelope = encoder.spectral_envelope(np.concatenate(spoken), recorder.sample_rate)
-    gains = equalizer.matching_gains(speaker.spectral_envelope, envelope)
+    gains = _match_envelope(recorder, encoder, speaker, np.concatenate(spoken))
     equalized = [Equalizer(gains, recorder.sample_rate)(each) for each in spoken]
     return _set_loudness(recorder, replace(flat, equalizer_gains=gains), equalized, language)
+
+
+def _match_envelope(
+    recorder: Recorder, encoder: OnnxSpeakerEncoder, speaker: SpeakerEmbedding, spoken: Samples
+) -> SpectralEnvelope:
+    return equalizer.matching_gains(speaker.spectral_envelope, encoder.spectral_envelope(spoken, recorder.sample_rate))
 
 
 def refine_clone(
@@ -76,5 +92,5 @@ def _synthesize(recorder: Recorder, parameters: VoiceParameters, text: str, lang
 
 def clone(recorder: Recorder, encoder: OnnxSpeakerEncoder, reference: Samples, language: Language) -> Voice:
     """The voice of a person, from a reference at `decode.RATE`."""
-    parameters = finish_clone(recorder, encoder, encoder.encode(reference, decode.RATE), language)
+    parameters = make_clone(recorder, encoder, encoder.encode(reference, decode.RATE), language)
     return recorder.voices.build(parameters, language)

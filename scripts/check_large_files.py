@@ -27,12 +27,12 @@ class Allowed(NamedTuple):
 ALLOWED = (
     Allowed(
         "src/svc/data/refinement.onnx",
-        "52b698631ed9602dc318829313e30538ed376a93e3e82bc7f03e60e6327f202e",
+        "84f3c4375ca273a96de94c650a012721523290b3107ba5ce51b32dbca0499618",
         "gradients of a voice's similarity, for refinement",
     ),
     Allowed(
         "src/svc/data/refinement-targets.onnx",
-        "5d7a1b82591c2b698ffb0e9776089c6d44efbe4b47306255b983df672aebe069",
+        "53a6a84a4f54bb7e74d8f668bed11fe37484eb77f6677cba3d1fcf6b8016f3ec",
         "what refinement compares a voice with",
     ),
     Allowed(
@@ -72,8 +72,13 @@ ALLOWED = (
     ),
     Allowed(
         "src/svc/data/voice-encoder.onnx",
-        "2284c2bc9eb6c232639711b06bd93d002c6f4b6b469ebeba8c98ad94dc21d329",
-        "the voice encoder of cloning",
+        "ac6ac81f0e1357cda80c5b29af4478c236288a0730bc74f064d47a26e50857c7",
+        "the speaker networks of cloning",
+    ),
+    Allowed(
+        "src/svc/data/voice-mapper.onnx",
+        "38d09b45a74342e3cb94c07f8ca4340cba9d73bf1eb863b207e2159f9f32f239",
+        "the mapper of cloning, from embeddings to voices",
     ),
     Allowed(
         "training/head/checkpoints/discriminators.pt",

@@ -18,7 +18,7 @@ pack() {
   mkdir -p "$kit/svc" "$parts"
   git -C "$root" archive HEAD | tar -x -C "$kit/svc"
   # It speaks English: what cloning and Japanese need stays here.
-  rm -f "$kit"/svc/src/svc/data/voice-encoder.onnx
+  rm -f "$kit"/svc/src/svc/data/voice-{encoder,mapper}.onnx
   runtime=onnxruntime-gpu==1.31.1
   if [ "${2:-}" = cpu ]; then
     runtime=onnxruntime==1.31.1

@@ -19,7 +19,7 @@ import typer
 from rich.progress import track
 
 from bench import options, reference_speakers, sentences
-from bench.clones import finish_clone, measure_in, refine_clone
+from bench.clones import make_clone, measure_in, refine_clone
 from bench.recorder import Recorder
 from bench.reference_speakers import DEGRADATIONS, Degradation, Speaker
 from bench.report import Report
@@ -124,7 +124,7 @@ class _Session:
     ) -> Voice:
         began = time.perf_counter()
         encoded = self._encode(person, degradation)
-        parameters = finish_clone(self.recorder, self.encoder, encoded, language)
+        parameters = make_clone(self.recorder, self.encoder, encoded, language)
         if degradation is None and language is Language.ENGLISH_US:
             self.clone_seconds.append(time.perf_counter() - began)
         return self.recorder.voices.build(parameters, language)
@@ -267,8 +267,8 @@ def _make_report(session: _Session, count: int) -> Report:
     report.notes = [
         f"{better} of {count} clones are more like their speaker than the nearest built-in voice (ERes2Net), which the "
         "encoder chooses. The spread is the standard deviation over people. Seconds to clone: decoding, choosing the "
-        "speech, the encoder, and equalizing by two spoken texts; the server encodes one of them once more, to measure "
-        "the similarity.",
+        "speech, the encoder, a spoken text that is heard and corrected, and equalizing by two more; the server "
+        "encodes one of them once more, to measure the similarity.",
         "* The encoder was trained with this measure as a loss, on other people; refinement strives for a copy of "
         "ERes2Net. Resemblyzer was never in a loss.",
     ]

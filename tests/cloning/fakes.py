@@ -24,7 +24,11 @@ class FakeSpeakerEncoder:
         embedding = (spectrum / np.linalg.norm(spectrum)).astype(np.float32)
         random = np.random.default_rng(crc32(embedding.tobytes()))
         timbre, melody = 0.1 * random.standard_normal((2, STYLE), dtype=np.float32)
-        return SpeakerEmbedding(VoiceParameters(timbre, melody, np.zeros((LAYERS, STYLE), np.float32)), embedding, FLAT)
+        parameters = VoiceParameters(timbre, melody, np.zeros((LAYERS, STYLE), np.float32))
+        return SpeakerEmbedding(parameters, embedding, FLAT, embedding, np.zeros(3, np.float32))
+
+    def correct(self, speaker: SpeakerEmbedding, spoken: Samples, rate: int) -> VoiceParameters:
+        return speaker.parameters
 
     def embed_quickly(self, samples: Samples, rate: int) -> Embedding:
         return self.encode(samples, rate).embedding
@@ -75,7 +79,11 @@ class StyleEncoder:
         self.recordings += is_recording
         offset = (0.5 if self.recordings <= self._outdated else 1.0) * PERSON_OFFSET
         parameters = VoiceParameters(offset[:STYLE], offset[STYLE:], np.zeros((LAYERS, STYLE), np.float32))
-        return SpeakerEmbedding(parameters, PERSON if is_recording else samples[: 2 * STYLE], FLAT)
+        heard = PERSON if is_recording else samples[: 2 * STYLE]
+        return SpeakerEmbedding(parameters, heard, FLAT, heard, np.zeros(3, np.float32))
+
+    def correct(self, speaker: SpeakerEmbedding, spoken: Samples, rate: int) -> VoiceParameters:
+        return speaker.parameters
 
     def embed_quickly(self, samples: Samples, rate: int) -> Embedding:
         return PERSON

@@ -7,6 +7,8 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +17,17 @@ import pytest
 from fastapi.testclient import TestClient
 
 from svc.app import create_app
-from svc.cloning.speaker_encoder import BuiltInEmbeddings, SpeakerEncoder
+from svc.cloning.speaker_encoder import BuiltInEmbeddings, SpeakerEmbedding, SpeakerEncoder
 from svc.engine.fake import FakeEngine
 from svc.engine.protocol import Samples
 from svc.errors import EngineUnavailable
 from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline
 from svc.text.g2p import Phonemizer
+from svc.voices.parameters import VoiceParameters
 from tests.audio.recordings import RATE, encode_recording, music
 from tests.clients.conftest import serving
-from tests.cloning.fakes import load_fake_encoder
+from tests.cloning.fakes import FakeSpeakerEncoder, load_fake_encoder
 from tests.conftest import serve_ready
 
 Serve = Callable[..., AbstractContextManager[TestClient]]
@@ -55,6 +58,27 @@ def clone(client: TestClient, wav: bytes, path: str = "/voices", **fields: Any) 
     return client.post(
         path, data={"name": "Anna", **fields}, files={"files": ("blob", wav, "application/octet-stream")}
     )
+
+
+def test_a_clone_has_the_corrected_parameters(phonemizer: Phonemizer, tmp_path: Path, wav: bytes) -> None:
+    class CorrectingEncoder(FakeSpeakerEncoder):
+        def correct(self, speaker: SpeakerEmbedding, spoken: Samples, rate: int) -> VoiceParameters:
+            assert len(spoken) > rate
+            return replace(speaker.parameters, timbre=-speaker.parameters.timbre)
+
+    audio: list[bytes] = []
+    for encoder in (FakeSpeakerEncoder(), CorrectingEncoder()):
+        settings = Settings(data_dir=tmp_path / str(len(audio)), cache_dir=tmp_path / "cache")
+        load = partial(_load_with, encoder)
+        with serve_ready(settings, Pipeline(FakeEngine(), phonemizer), load) as client:
+            voice_id = clone(client, wav).json()["voice_id"]
+            path = f"/v1/text-to-speech/{voice_id}?output_format=pcm_24000"
+            audio.append(client.post(path, json={"text": "Hello."}).content)
+    assert audio[0] != audio[1]
+
+
+def _load_with(encoder: SpeakerEncoder) -> tuple[SpeakerEncoder, BuiltInEmbeddings]:
+    return encoder, load_fake_encoder()[1]
 
 
 def test_a_voice_is_cloned_listed_and_speaks(client: TestClient, wav: bytes) -> None:

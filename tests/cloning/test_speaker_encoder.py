@@ -122,6 +122,28 @@ def test_the_encoder_predicts_what_it_did_in_training(encoder: OnnxSpeakerEncode
         assert np.abs(predicted - expected).max() < 0.02 * np.abs(expected).max() + 0.005, name
 
 
+def test_a_voice_that_lacks_nothing_is_not_corrected(encoder: OnnxSpeakerEncoder, spoken: Samples) -> None:
+    person = encoder.encode(spoken, 24_000)
+    corrected = encoder.correct(person, spoken, 24_000)
+    assert corrected.timbre == pytest.approx(person.parameters.timbre, abs=1e-3)
+    assert corrected.mask_offset == pytest.approx(person.parameters.mask_offset, abs=1e-3)
+
+
+def test_a_correction_goes_away_from_who_was_heard(
+    encoder: OnnxSpeakerEncoder, spoken: Samples, say: Callable[..., Samples]
+) -> None:
+    person = encoder.encode(spoken, 24_000)
+    other = say("The tide is rising, and the boats are coming home.", voice="af_heart")
+    timbre_of_other = encoder.encode(other, 24_000).parameters.timbre
+    corrected = encoder.correct(person, other, 24_000)
+    before, after = (np.linalg.norm(each.timbre - timbre_of_other) for each in (person.parameters, corrected))
+    assert after > 1.05 * before
+    assert (corrected.pitch_scale, corrected.pitch_range) == (
+        person.parameters.pitch_scale,
+        person.parameters.pitch_range,
+    )
+
+
 def test_an_embedding_has_similarity_1_with_itself(encoder: OnnxSpeakerEncoder) -> None:
     embedding = encoder.encode(make_vowel(200, 3), RATE).embedding
     assert encoder.similarity(embedding, embedding) == pytest.approx(1.0, abs=1e-4)
@@ -135,8 +157,9 @@ def test_telephone_speech_keeps_the_embedding(encoder: OnnxSpeakerEncoder, spoke
     assert encoder.similarity(direct, over_telephone) > 0.75
 
 
-def test_a_damaged_network_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(encoders, "NETWORK_SHA256", "0" * 64)
+@pytest.mark.parametrize("checksum", ["NETWORK_SHA256", "_MAPPER_SHA256"])
+def test_a_damaged_network_is_refused(checksum: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(encoders, checksum, "0" * 64)
     with pytest.raises(EngineUnavailable, match="damaged"):
         OnnxSpeakerEncoder.load()
 

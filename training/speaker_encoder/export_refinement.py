@@ -472,7 +472,7 @@ def main() -> None:
     texts = Texts(args.corpus, synthesis, 120, letters="a")
     sentences = describe_sentences(synthesis, texts.held_out("a", SENTENCES))
     np.savez_compressed(args.data / "refinement.npz", **sentences)
-    encoder = restore.restore(args.data / "voice-encoder.onnx", rescale=False).encoder
+    encoder = restore.restore(args.data, rescale=False).encoder
     restore.fold_norms(encoder.backbone)
     dvector = small_dvector.load(args.dvector)
     export_targets(encoder, dvector, args.data / "refinement-targets.onnx", args.data)

@@ -1,4 +1,7 @@
-"""The mapper: from speaker embeddings and pitch to the parameters of a voice."""
+"""The mapper: from speaker embeddings and pitch to the parameters of a voice.
+
+It is asked twice, the second time for more of what the speech of its first answer lacks (`feedback.py`).
+"""
 
 import math
 from dataclasses import dataclass
@@ -16,6 +19,7 @@ OWN_LAYERS, FOREIGN_LAYERS = 6, 4
 how sounds are pronounced: offsets there add little similarity and many word errors."""
 PITCH = 3
 INPUTS = 2 * EMBEDDING + PITCH + DVECTOR
+SHORTFALL = 2 * EMBEDDING + DVECTOR
 WIDTH, BLOCKS, DROPOUT = 512, 3, 0.2
 
 
@@ -34,11 +38,21 @@ class PredictedVoice:
 
 def build_inputs(embeddings: Embeddings, pitch: Tensor) -> Tensor:
     """The mapper's inputs in one vector, so that two of them can be blended. [B, 643]"""
-    scale = math.sqrt(EMBEDDING)
+    joint, dvector = scale_embeddings(embeddings).split([2 * EMBEDDING, DVECTOR], dim=1)
     log_pitch, spread, share = pitch.unbind(1)
     scaled_pitch = torch.stack([(log_pitch - 5.1) * 3, spread * 5, share], dim=1)
-    dvector = embeddings.dvector * math.sqrt(DVECTOR)
-    return torch.cat([embeddings.eres2net * scale, embeddings.campplus * scale, scaled_pitch, dvector], dim=1)
+    return torch.cat([joint, scaled_pitch, dvector], dim=1)
+
+
+def scale_embeddings(embeddings: Embeddings) -> Tensor:
+    """The embeddings in one vector, whose numbers have a root mean square of one. [B, 640]"""
+    return torch.cat([embeddings.joint * math.sqrt(EMBEDDING), embeddings.dvector * math.sqrt(DVECTOR)], dim=1)
+
+
+def find_shortfall(inputs: Tensor, heard: Embeddings) -> Tensor:
+    """What speech lacks with these embeddings, when the mapper's inputs describe who it should be. [B, 640]"""
+    joint, _, dvector = inputs.split([2 * EMBEDDING, PITCH, DVECTOR], dim=1)
+    return torch.cat([joint, dvector], dim=1) - scale_embeddings(heard)
 
 
 class Mapper(nn.Module):
@@ -48,6 +62,7 @@ class Mapper(nn.Module):
         super().__init__()
         self.parts, width = parts, parts * WIDTH
         self.entry = nn.Linear(INPUTS, width)
+        self.correction = nn.Linear(SHORTFALL, width, bias=False)
         self.blocks = nn.ModuleList(
             nn.Sequential(
                 nn.GroupNorm(parts, width),
@@ -63,6 +78,7 @@ class Mapper(nn.Module):
         self.offsets = nn.Linear(width, (1 + OWN_LAYERS + FOREIGN_LAYERS) * STYLE)
         self.vocoder_embedding = nn.Linear(width, VOCODER_EMBEDDING)
         self.mask_coordinates = nn.Linear(width, MASK_AXES)
+        nn.init.zeros_(self.correction.weight)
         for layer in (self.offsets, self.vocoder_embedding, self.mask_coordinates):
             nn.init.zeros_(layer.weight)
             nn.init.zeros_(layer.bias)
@@ -77,8 +93,10 @@ class Mapper(nn.Module):
         count = min(MASK_AXES, len(spread))
         self.mask_axes[:count] = (axes * (spread / len(masks) ** 0.5)[:, None])[:count]
 
-    def forward(self, inputs: Tensor) -> PredictedVoice:
+    def forward(self, inputs: Tensor, shortfall: Tensor | None = None) -> PredictedVoice:
         x = self.entry(inputs)
+        if shortfall is not None:
+            x = x + self.correction(shortfall)
         for block in self.blocks:
             x = x + block(x)
         x = self.norm(x)

@@ -1,12 +1,11 @@
-"""Reads an exported voice encoder back into the two checkpoints that training continues from.
+"""Reads the exported voice encoder back into the two checkpoints that training continues from.
 
-    python -m speaker_encoder.restore ../src/svc/data/voice-encoder.onnx FOLDER
+    python -m speaker_encoder.restore ../src/svc/data FOLDER
 
-writes FOLDER/encoder.pt and FOLDER/mapper.pt.
+reads voice-encoder.onnx and voice-mapper.onnx, and writes FOLDER/encoder.pt and FOLDER/mapper.pt.
 """
 
 import argparse
-import re
 from pathlib import Path
 
 import numpy as np
@@ -21,16 +20,6 @@ from speaker_encoder.mapper import WIDTH, Mapper
 from speaker_encoder.voice_encoder import VoiceEncoder
 from speaker_encoder.voice_pca import VoicePca
 
-EARLIER_NAMES = {
-    r"^encoder\.ear\.body\.": "network.encoder.backbone.",
-    r"^encoder\.ear\.": "network.encoder.",
-    r"^encoder\.axes\.": "network.pca.",
-    r"^encoder\.mapper\.axes\.": "network.mapper.coordinates.",
-    r"^encoder\.mapper\.free\.": "network.mapper.offsets.",
-    r"^encoder\.mapper\.grain\.": "network.mapper.vocoder_embedding.",
-    r"^encoder\.mapper\.": "network.mapper.",
-}
-"""The shipped file was exported when the modules had other names."""
 FOLDED_NORMS = {
     "stem": "stem_norm",
     "last": "last_norm",
@@ -42,32 +31,36 @@ FOLDED_NORMS = {
     "groups.2.halve": "out_norm",
 }
 """The norms of the encoder that the exporter folds into the convolution before them."""
-NOT_SHIPPED = "encoder.eres2net."
+NOT_SHIPPED = ("encoder.eres2net.", "mapper.correction.")
 WEIGHT_SCALE = 0.1
 """Usual root mean square of weights. With a norm folded in, some are a hundred times smaller: a training step would be
 too large for them."""
 
 
-def restore(path: Path, *, rescale: bool = True) -> VoiceEncoder:
+def restore(folder: Path, *, rescale: bool = True) -> VoiceEncoder:
     """Without `rescale`, weights into which a norm was folded stay as they are stored, bit by bit."""
-    graph = onnx.load(path).graph
-    stored = {tensor.name: numpy_helper.to_array(tensor).astype(np.float32) for tensor in graph.initializer}
-    stored |= {made: stored[name] * scale for name, (made, scale) in rounding.read_scales(graph).items()}
-    tensors = {name.removesuffix(".half"): torch.tensor(array) for name, array in stored.items()}
-    weights = {_module_name(name): value for name, value in tensors.items()}
+    graph = onnx.load(folder / "voice-encoder.onnx").graph
+    tensors = _read_weights(graph)
+    weights = tensors | _read_weights(onnx.load(folder / "voice-mapper.onnx").graph)
     mapper = Mapper(len(weights["mapper.entry.bias"]) // WIDTH)
     network = VoiceEncoder(SpeakerEncoder(eres2net.make_folded()), mapper, VoicePca())
     for node in graph.node:
         if node.op_type == "Conv" and node.input[1].startswith("onnx::"):
-            owner = _module_name(_scope(node.name))
+            owner = _scope(node.name)
             weight, bias = (tensors[name] for name in node.input[1:])
             scale = weight.square().mean().sqrt() / WEIGHT_SCALE if rescale else torch.ones(())
             weights[f"{owner}.weight"] = weight / scale
             weights |= _make_affine_norm(network, _find_folded_norm(owner), scale, bias)
     missing, _ = network.load_state_dict(weights, strict=False)
-    # The head in whose place the copy of ERes2Net is does not ship.
+    # The head in whose place the copy of ERes2Net is does not ship, nor what the mapper learns of shortfalls.
     assert all(name.endswith("num_batches_tracked") or name.startswith(NOT_SHIPPED) for name in missing), missing
     return network.eval()
+
+
+def _read_weights(graph: onnx.GraphProto) -> dict[str, Tensor]:
+    stored = {tensor.name: numpy_helper.to_array(tensor).astype(np.float32) for tensor in graph.initializer}
+    stored |= {made: stored[name] * scale for name, (made, scale) in rounding.read_scales(graph).items()}
+    return {name.removesuffix(".half"): torch.tensor(array) for name, array in stored.items()}
 
 
 def fold_norms(network: nn.Module) -> None:
@@ -77,14 +70,6 @@ def fold_norms(network: nn.Module) -> None:
             convolution.bias = nn.Parameter(network.get_submodule(norm).bias.detach().clone())
             owner, _, last = norm.rpartition(".")
             setattr(network.get_submodule(owner), last, nn.Identity())
-
-
-def _module_name(name: str) -> str:
-    for earlier, new in EARLIER_NAMES.items():
-        name, changed = re.subn(earlier, new, name)
-        if changed:
-            break
-    return name.removeprefix("network.")
 
 
 def _scope(node: str) -> str:
@@ -117,11 +102,11 @@ def _make_affine_norm(network: nn.Module, norm: str, scale: Tensor, bias: Tensor
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("onnx", type=Path)
+    parser.add_argument("data", type=Path, help="src/svc/data")
     parser.add_argument("folder", type=Path)
     args = parser.parse_args()
     args.folder.mkdir(parents=True, exist_ok=True)
-    network = restore(args.onnx)
+    network = restore(args.data)
     voice_encoder.save_encoder(network.encoder, args.folder / "encoder.pt")
     voice_encoder.save_mapper(network, args.folder / "mapper.pt")
 

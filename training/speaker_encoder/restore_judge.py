@@ -57,7 +57,7 @@ def main() -> None:
     judge = RefinementJudge()
     for each in (*judge.parameters(), judge.clear_enough):
         torch.nn.init.normal_(each)
-    encoder = restore.restore(args.data / "voice-encoder.onnx", rescale=False).encoder
+    encoder = restore.restore(args.data, rescale=False).encoder
     restore.fold_norms(encoder.backbone)
     decoder, head = acoustic.load("decoder", args.run), acoustic.load("head", args.run, dense_transforms=True)
     with np.load(args.data / "refinement.npz") as stored, tempfile.TemporaryDirectory() as folder:

@@ -11,6 +11,9 @@ A new mapper first learns the timbres of random voices from their embeddings, wi
 Before that the training speakers are refined by gradients (`refine_speakers.py`). The principal axes of their masks are
 what the mapper's masks consist of, and their coordinates its first targets.
 
+With `--asked-again` the voices of that share of a batch are those of the second answer: the mapper also gets what the
+speech of its first answer lacks.
+
 `--out` gets mapper.pt (a running mean of the weights), best.pt (the best on the validation speakers), refined.pt and
 validation.json. `--resume` continues from a mapper.pt.
 """
@@ -30,9 +33,10 @@ from speaker_encoder import phoneme_loss, speakers, voice_encoder
 from speaker_encoder import synthesis as syntheses
 from speaker_encoder.encoder import EMBEDDING, Embeddings
 from speaker_encoder.equalizer import equalize
+from speaker_encoder.feedback import SPOKEN, Feedback
 from speaker_encoder.frozen_losses import FrozenNetworks, mixed_precision
 from speaker_encoder.mapper import DROPOUT, Mapper, PredictedVoice
-from speaker_encoder.mapper_data import EncoderErrors, MapperData
+from speaker_encoder.mapper_data import EncoderErrors, MapperBatch, MapperData
 from speaker_encoder.refine_speakers import Refinement, Refiner, search_algorithms
 from speaker_encoder.schedule import Metrics, cosine_rate, log
 from speaker_encoder.speaker_bank import (
@@ -76,7 +80,7 @@ class MapperTrainer:
         self.args, self.device, self.metrics = args, device, Metrics()
         self.weights = LossWeights(dvector=args.dvector_weight, phonemes=args.phonemes_weight)
         self.frozen = FrozenNetworks(args.frozen).to(device)
-        encoder = voice_encoder.load_encoder(args.encoder).to(device).requires_grad_(False)
+        encoder = voice_encoder.load_encoder(args.encoder, args.eres2net).to(device).requires_grad_(False)
         pca = VoicePca.from_tables(voices.unpack(args.voices), args.accents)
         mapper = Mapper()
         if args.resume:
@@ -104,6 +108,7 @@ class MapperTrainer:
             if isinstance(module, nn.Dropout):
                 module.p = args.dropout
         self.average = VoiceEncoder(encoder, copy.deepcopy(self.mapper), pca).to(device).requires_grad_(False).eval()
+        self.feedback = Feedback(self.synthesis, encoder)
         self.refiner = Refiner(
             self.synthesis,
             self.frozen,
@@ -226,13 +231,26 @@ class MapperTrainer:
             mask=predicted.mask_offset.square().sum(dim=1).mean().sqrt(),
         )
 
+    def find_shortfall(self, batch: MapperBatch) -> Tensor | None:
+        """Of the mean mapper's first answers [B, 640]; zero for the speakers whom the mapper is asked for once."""
+        if not self.args.asked_again:
+            return None
+        count, traits = len(batch.inputs), batch.speakers
+        lines = [self.texts.draw(count, "a") for _ in range(SPOKEN)]
+        first = self.average.mapper(batch.inputs)
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.device.type == "cuda"):
+            shortfall = self.feedback(first, lines, batch.inputs, traits.envelope, traits.log_pitch)
+        self.metrics.add(shortfall=shortfall.square().mean().sqrt())
+        return shortfall * (torch.rand(count, 1, device=self.device) < self.args.asked_again)
+
     def step(self, rate: float) -> None:
         clip = self.data.pick_clips(self.args.batch, self.args.recorded)
         batch = self.data.make_batch(clip).blend(self.args.blended)
         self.optimizer.param_groups[0]["lr"] = self.args.rate * rate * min(1.0, (self.steps + 1) / 30)
         self.optimizer.zero_grad()
         with search_algorithms():
-            loss = self.synthesis_loss(self.mapper(batch.inputs), batch.speakers, random.random() < 0.5)
+            predicted = self.mapper(batch.inputs, self.find_shortfall(batch))
+            loss = self.synthesis_loss(predicted, batch.speakers, random.random() < 0.5)
             loss.backward()
         self.steps += 1
         if not torch.isfinite(torch.nn.utils.clip_grad_norm_(self.mapper.parameters(), 1.0)):
@@ -295,6 +313,7 @@ def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name in ("run", "voices", "accents", "corpus", "frozen", "speakers", "encoder", "out"):
         parser.add_argument(f"--{name}", type=Path, required=True)
+    parser.add_argument("--eres2net", type=Path, help="the copy of ERes2Net, if the encoder has none")
     parser.add_argument("--resume", type=Path, help="a mapper.pt")
     parser.add_argument("--steps", type=int, default=3300)
     parser.add_argument("--until", type=float, help="the time, in seconds since 1970, instead of steps")
@@ -310,6 +329,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--mask-steps", type=int, default=400, help="of the regression on the refined masks")
     parser.add_argument("--batch", type=int, default=96, help="voices in a step")
     parser.add_argument("--rate", type=float, default=8e-4, help="learning rate")
+    parser.add_argument("--asked-again", type=float, default=0.0, help="share of voices that are second answers")
     parser.add_argument("--recorded", type=float, default=0.7, help="share of real and augmented speakers")
     parser.add_argument("--blended", type=float, default=0.5, help="share of speakers that are blended with others")
     parser.add_argument("--dropout", type=float, default=DROPOUT)

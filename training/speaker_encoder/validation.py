@@ -13,6 +13,7 @@ from speaker_encoder.augmentation import compress, simulate_microphone, simulate
 from speaker_encoder.encoder import Embeddings
 from speaker_encoder.equalizer import equalize, measure_envelope
 from speaker_encoder.features import log_mel, normalize_level, pitch
+from speaker_encoder.feedback import SPOKEN, Feedback, overshoot
 from speaker_encoder.frozen_losses import FrozenNetworks
 from speaker_encoder.mapper import PredictedVoice, build_inputs
 from speaker_encoder.phoneme_loss import PhonemeRecognizer
@@ -113,7 +114,8 @@ class Validation:
             ]
             for name in NETWORKS
         }
-        self.lines = texts.held_out("a", self.TEXTS)
+        english = texts.held_out("a", self.TEXTS + SPOKEN)
+        self.lines, self.heard_lines = english[torch.arange(self.TEXTS)], english[torch.arange(SPOKEN) + self.TEXTS]
         self.foreign_lines = [
             texts.held_out(letter, self.FOREIGN_TEXTS) for letter in FOREIGN if letter in texts.letters
         ]
@@ -130,7 +132,15 @@ class Validation:
         traits = self._measure(waves) if change else self.traits
         heard = Embeddings.concatenate([network.encoder(log_mel(wave)) for wave in waves])
         pitches = torch.cat([pitch(wave) for wave in waves])
-        return References(waves, traits, heard, network.mapper(build_inputs(heard, pitches)))
+        return References(waves, traits, heard, self._predict(network, heard, pitches, traits.envelope))
+
+    def _predict(self, network: VoiceEncoder, heard: Embeddings, pitches: Tensor, envelope: Tensor) -> PredictedVoice:
+        """The mapper's second answer, as in the product."""
+        inputs, count = build_inputs(heard, pitches), len(pitches)
+        lines = [self.heard_lines[torch.full((count,), i)] for i in range(SPOKEN)]
+        feedback = Feedback(self.synthesis, network.encoder)
+        shortfall = feedback(network.mapper(inputs), lines, inputs, envelope, pitches[:, 0])
+        return network.mapper(overshoot(inputs, shortfall))
 
     def _measure(self, waves: list[Tensor]) -> SpeakerTraits:
         truth = Embeddings.concatenate([self.frozen.embed(wave) for wave in waves])
@@ -215,7 +225,7 @@ class Validation:
                 used, rest = others[-most:][-count:], others[:-most] or [self.clips[i][-1]]
                 wave = normalize_level(torch.cat(used, dim=1))
                 heard, log_pitch = network.encoder(log_mel(wave)), pitch(wave)
-                predicted = network.mapper(build_inputs(heard, log_pitch))
+                predicted = self._predict(network, heard, log_pitch, measure_envelope(wave))
                 lines = self.lines
                 voice = self.synthesis.pca.to_voice(
                     PredictedVoice(*(value.expand(len(lines), *value.shape[1:]) for value in vars(predicted).values())),

@@ -5,7 +5,7 @@ import logging
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from svc.audio import decode
@@ -240,12 +240,9 @@ class VoiceCloner:
 
     async def _make_voice_fields(self, analyzed: AnalyzedReference, language: Language) -> dict[str, Any]:
         """The fields of a voice that depend on its reference; the similarity is measured on its spoken preview."""
-        speaker = analyzed.speaker
         # Languages differ in how many syllables they have: the rate of English says nothing about the others.
         pace = analyzed.reference.pace if language.english else 1.0
-        parameters, preview = await self._trial.match_envelope(
-            replace(speaker.parameters, pace=pace), speaker.spectral_envelope, language
-        )
+        parameters, preview = await self._trial.make_voice(analyzed.speaker, pace, language)
         return {
             "parameters": parameters,
             "blend": (),

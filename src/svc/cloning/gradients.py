@@ -24,10 +24,10 @@ from svc.engine.runtime import Runtime
 from svc.engine.weights import read_packaged_model, read_packaged_models
 from svc.voices.parameters import LARGEST, LAYERS, VoiceParameters
 
-_GRAPH, _GRAPH_SHA256 = "data/refinement.onnx", "52b698631ed9602dc318829313e30538ed376a93e3e82bc7f03e60e6327f202e"
+_GRAPH, _GRAPH_SHA256 = "data/refinement.onnx", "84f3c4375ca273a96de94c650a012721523290b3107ba5ce51b32dbca0499618"
 _TARGETS, _TARGETS_SHA256 = (
     "data/refinement-targets.onnx",
-    "5d7a1b82591c2b698ffb0e9776089c6d44efbe4b47306255b983df672aebe069",
+    "53a6a84a4f54bb7e74d8f668bed11fe37484eb77f6677cba3d1fcf6b8016f3ec",
 )
 _SENTENCES, _SENTENCES_SHA256 = (
     "data/refinement.npz",

@@ -113,10 +113,8 @@ class RefinementWorker:
         samples = await self._trial.run_in_thread(self._read_reference, voice)
         speaker = await self._trial.run_in_thread(self._trial.encoder.encode, samples, decode.RATE)
         refinement = await self._advance(refinement)
-        encoded = replace(speaker.parameters, pace=voice.parameters.pace)  # the encoder does not measure it
-        parameters, _ = await self._trial.match_envelope(
-            encoded, speaker.spectral_envelope, voice.language, when_idle=True
-        )
+        pace = voice.parameters.pace  # the encoder does not measure it
+        parameters, _ = await self._trial.make_voice(speaker, pace, voice.language, when_idle=True)
         refinement = await self._advance(refinement)
         async for best in self._descend(parameters, samples):
             parameters = best

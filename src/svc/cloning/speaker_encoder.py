@@ -1,11 +1,13 @@
 """The speaker encoder: from a clip of speech to an embedding of the speaker and the parameters of a voice.
 
-The network is our own (see training/speaker_encoder). Its inputs are log-mel frames of 10 ms and the pitch of the
-whole clip; its embedding depends on the speaker, and hardly on what is said or how it was recorded.
+Two networks of our own (see training/speaker_encoder): the encoder hears log-mel frames of 10 ms, and what it says
+depends on the speaker, and hardly on what is said or how it was recorded; the mapper makes a voice of that and of the
+pitch. What a voice says is heard like the recording. Asked again for more of what is missing, the mapper makes a better
+one (`correct`).
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from io import BytesIO
@@ -25,7 +27,10 @@ from svc.voices.built_in import STYLE
 from svc.voices.parameters import LAYERS, MELODY_PITCH, PITCH_SCALES, VoiceParameters
 
 NETWORK = "data/voice-encoder.onnx"
-NETWORK_SHA256 = "2284c2bc9eb6c232639711b06bd93d002c6f4b6b469ebeba8c98ad94dc21d329"
+NETWORK_SHA256 = "ac6ac81f0e1357cda80c5b29af4478c236288a0730bc74f064d47a26e50857c7"
+_MAPPER = "data/voice-mapper.onnx"
+_MAPPER_SHA256 = "38d09b45a74342e3cb94c07f8ca4340cba9d73bf1eb863b207e2159f9f32f239"
+_EMBEDDINGS = ["eres2net", "campplus", "dvector"]
 _BUILT_IN_EMBEDDINGS = "data/voice-embeddings.npz"
 
 Array = npt.NDArray[np.float32]
@@ -39,6 +44,10 @@ _POWER_FLOOR = 1.1920929e-07
 # The copy of ERes2Net takes most of the time. Of ten seconds it makes an embedding with a cosine of 0.980 to the
 # network's own of the whole recording, of all of it 0.988.
 _MOST_COPY_FRAMES, _FEWEST_COPY_FRAMES = 1200, 32
+
+# By how much of what a voice lacks the mapper is asked for more: of ERes2Net's embedding, CAM++'s and the d-vector.
+# With twice as much, or asked a third time, voices are no more alike.
+_OVERSHOOTS = (0.3, 0.5, 0.7)
 
 _PITCH_WINDOW = 1024
 _LOWEST_PITCH, _HIGHEST_PITCH = 60.0, 420.0
@@ -69,12 +78,19 @@ class SpeakerEmbedding:
     embedding: Embedding
     """[384]: who it is, whatever is said. Two embeddings, ERes2Net's and CAM++'s, each of length one."""
     spectral_envelope: SpectralEnvelope
+    dvector: Embedding
+    """[256]: like the other two, but with the spectrum of the voice, which they ignore."""
+    pitch: Array
+    """[3], of `measure_pitch`."""
 
 
 class SpeakerEncoder(Protocol):
     """Called from one thread at a time."""
 
     def encode(self, samples: Samples, rate: int) -> SpeakerEmbedding: ...
+
+    def correct(self, speaker: SpeakerEmbedding, spoken: Samples, rate: int) -> VoiceParameters:
+        """Parameters with which the engine speaks more like the person than it did in `spoken`, with those it had."""
 
     def embed_quickly(self, samples: Samples, rate: int) -> Embedding:
         """The second of the two embeddings alone, in a third of the time: enough to tell people apart."""
@@ -87,24 +103,48 @@ class SpeakerEncoder(Protocol):
 
 
 class OnnxSpeakerEncoder:
-    def __init__(self, session: ort.InferenceSession) -> None:
-        self._session = session
+    def __init__(self, encoder: ort.InferenceSession, mapper: ort.InferenceSession) -> None:
+        self._encoder = encoder
+        self._mapper = mapper
 
     @classmethod
     def load(cls, threads: int = 2) -> Self:
-        """Raises `EngineUnavailable` when the network's file is damaged."""
-        network = read_packaged_model(NETWORK, NETWORK_SHA256)
-        return cls(Runtime(threads).create_session(network, keep_half_precision=True))
+        """Raises `EngineUnavailable` when a network's file is damaged."""
+        encoder, mapper = read_packaged_model(NETWORK, NETWORK_SHA256), read_packaged_model(_MAPPER, _MAPPER_SHA256)
+        runtime = Runtime(threads)
+        return cls(runtime.create_session(encoder), runtime.create_session(mapper, keep_half_precision=True))
 
     def encode(self, samples: Samples, rate: int) -> SpeakerEmbedding:
         """Encodes a mono clip: at least half a second, best 10 to 20 s."""
         clip = prepare_clip(samples, rate)
         pitch, mel = measure_pitch(clip), _log_mel(clip)
-        timbre, layer_offsets, foreign_layer_offsets, vocoder_embedding, mask_offset, *embeddings = self._session.run(
-            ["timbre", "layers", "abroad", "grain", "mask", "eres2net", "campplus"],
-            {"mel": mel[None], "pitch": pitch[None], "copy mel": mel[None, :_MOST_COPY_FRAMES]},
+        embeddings = self._embed(mel)
+        pitch_range = _find_pitch_range(float(pitch[1]), len(clip) / RATE)
+        parameters = replace(self._predict(embeddings, pitch), pitch_range=pitch_range)
+        eres2net, campplus, dvector = embeddings
+        return SpeakerEmbedding(parameters, np.concatenate([eres2net, campplus]), measure_envelope(mel), dvector, pitch)
+
+    def correct(self, speaker: SpeakerEmbedding, spoken: Samples, rate: int) -> VoiceParameters:
+        wanted = [*np.split(speaker.embedding, 2), speaker.dvector]
+        heard = self._embed(measure_log_mel(spoken, rate))
+        exaggerated = [
+            _normalize(one + share * (one - other))
+            for one, other, share in zip(wanted, heard, _OVERSHOOTS, strict=True)
+        ]
+        known = speaker.parameters
+        return replace(self._predict(exaggerated, speaker.pitch), pitch_range=known.pitch_range, pace=known.pace)
+
+    def _embed(self, mel: Array) -> list[Embedding]:
+        """ERes2Net's embedding, CAM++'s, and the d-vector."""
+        inputs = {"mel": mel[None], "copy mel": mel[None, :_MOST_COPY_FRAMES]}
+        return [each.reshape(-1) for each in self._encoder.run(_EMBEDDINGS, inputs)]
+
+    def _predict(self, embeddings: list[Embedding], pitch: Array) -> VoiceParameters:
+        inputs = {name: each[None] for name, each in zip(_EMBEDDINGS, embeddings, strict=True)}
+        timbre, layer_offsets, foreign_layer_offsets, vocoder_embedding, mask_offset = self._mapper.run(
+            ["timbre", "layers", "abroad", "grain", "mask"], {**inputs, "pitch": pitch[None]}
         )
-        parameters = VoiceParameters(
+        return VoiceParameters(
             timbre=timbre.reshape(STYLE),
             melody=np.zeros(STYLE, dtype=np.float32),
             layer_offsets=layer_offsets.reshape(LAYERS, STYLE),
@@ -112,15 +152,12 @@ class OnnxSpeakerEncoder:
             vocoder_embedding=vocoder_embedding.reshape(-1),
             mask_offset=mask_offset.reshape(-1),
             pitch_scale=float(np.clip(math.exp(pitch[0]) / MELODY_PITCH[Language.ENGLISH_US], *PITCH_SCALES)),
-            pitch_range=_find_pitch_range(float(pitch[1]), len(clip) / RATE),
         )
-        return SpeakerEmbedding(parameters, np.concatenate(embeddings, axis=None), measure_envelope(mel))
 
     def embed_quickly(self, samples: Samples, rate: int) -> Embedding:
         mel = measure_log_mel(samples, rate)[None]
-        # It does not depend on the pitch, nor on what the copy of ERes2Net hears.
-        nothing = {"pitch": np.zeros((1, 3), dtype=np.float32), "copy mel": mel[:, :_FEWEST_COPY_FRAMES]}
-        (embedding,) = self._session.run(["campplus"], {"mel": mel, **nothing})
+        # It does not depend on what the copy of ERes2Net hears.
+        (embedding,) = self._encoder.run(["campplus"], {"mel": mel, "copy mel": mel[:, :_FEWEST_COPY_FRAMES]})
         found: Embedding = embedding.reshape(-1)
         return found
 
@@ -167,6 +204,11 @@ def has_several_speakers(encoder: SpeakerEncoder, samples: Samples, rate: int) -
         return False  # nothing is less similar than a segment to itself
     side = similarities[one] < similarities[other]
     return bool(similarities[np.ix_(side, ~side)].mean() < _SAME_SPEAKER)
+
+
+def _normalize(embedding: Embedding) -> Embedding:
+    normalized: Embedding = embedding / np.linalg.norm(embedding)
+    return normalized
 
 
 def prepare_clip(samples: Samples, rate: int) -> Samples:

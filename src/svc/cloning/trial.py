@@ -15,7 +15,7 @@ import numpy as np
 
 from svc.audio import equalizer
 from svc.audio.equalizer import Equalizer, SpectralEnvelope
-from svc.cloning.speaker_encoder import BuiltInEmbeddings, Embedding, SpeakerEncoder
+from svc.cloning.speaker_encoder import BuiltInEmbeddings, Embedding, SpeakerEmbedding, SpeakerEncoder
 from svc.engine.protocol import Samples
 from svc.synthesis.pipeline import Pipeline
 from svc.synthesis.request import SynthesisRequest
@@ -76,6 +76,24 @@ class TrialSynthesis:
         run = self._scheduler.run_when_idle if when_idle else self._scheduler.run_in_background
         async with aclosing(run(work)) as chunks:
             return np.concatenate([samples async for samples in chunks])
+
+    async def make_voice(
+        self, speaker: SpeakerEmbedding, pace: float, language: Language, *, when_idle: bool = False
+    ) -> tuple[VoiceParameters, Samples]:
+        """The parameters of a person's voice, and the preview spoken so.
+
+        What the voice lacks at first is heard in one text, and corrected.
+        """
+        paced = replace(speaker, parameters=replace(speaker.parameters, pace=pace))
+        *_, text = list_calibration_texts(language)
+        spoken = await self.synthesize(paced.parameters, text, language, when_idle=when_idle)
+        corrected = await self.run_in_thread(self._correct, paced, spoken)
+        return await self.match_envelope(corrected, speaker.spectral_envelope, language, when_idle=when_idle)
+
+    def _correct(self, speaker: SpeakerEmbedding, spoken: Samples) -> VoiceParameters:
+        """The voice is heard through the equalizer that it would get."""
+        _, (equalized,) = self._equalize(speaker.parameters, [spoken], speaker.spectral_envelope)
+        return self.encoder.correct(speaker, equalized, self._pipeline.sample_rate)
 
     async def match_envelope(
         self, parameters: VoiceParameters, target: SpectralEnvelope, language: Language, *, when_idle: bool = False
