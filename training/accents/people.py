@@ -2,7 +2,7 @@
 
     python -m accents.people SPEAKERS FROZEN people.npz
 
-One voice for each speaker, from the longest recording, with the equalizer that is measured on a spoken sentence. The
+One voice for each speaker, from the longest recording, corrected and equalized by what it speaks. The
 person is the mean embedding (ERes2Net) of three recordings. Speakers of speaker_encoder/validation.txt come last; they
 are not trained with, and only their other recordings count. SPEAKERS is the folder that the voice encoder is trained
 with, FROZEN that of `speaker_encoder.frozen_losses`. Needs svc (pip install -e ..).
@@ -32,7 +32,7 @@ from speaker_encoder.features import RATE, fbank
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from bench import reference_speakers
-from bench.clones import finish_clone
+from bench.clones import make_clone
 from bench.recorder import Recorder
 
 RECORDINGS, LONGEST = 3, 8 * RATE
@@ -46,7 +46,7 @@ def clone(recorder: Recorder, encoder: OnnxSpeakerEncoder, path: Path) -> dict[s
     except (ClipTooShort, NoSpeech):  # the server refuses it, but to train with it is good enough
         samples = decode.decode_clip(path.read_bytes()).samples
     person = encoder.encode(samples, decode.RATE)
-    found = finish_clone(recorder, encoder, person, Language.ENGLISH_US)
+    found = make_clone(recorder, encoder, person, Language.ENGLISH_US)
     return {
         "timbre": found.timbre,
         "layer_offsets": found.foreign_layer_offsets,
