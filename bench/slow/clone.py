@@ -55,6 +55,7 @@ Figures = dict[str, Any]
 def main(
     speakers: Annotated[Path, typer.Option(envvar="SPEAKERS_HOME", help="Recordings, with an index.tsv.")],
     texts: Annotated[int, typer.Option(help="Sentences per clone.")] = 2,
+    foreign_texts: Annotated[int, typer.Option(help="Sentences per clone in other languages.")] = 12,
     limit: Annotated[int | None, typer.Option(help="Only the first N speakers.")] = None,
     every: Annotated[int, typer.Option(help="Other languages: only every Nth speaker.")] = 4,
     step: Annotated[int, typer.Option(help="Only every Nth speaker.")] = 1,
@@ -74,7 +75,7 @@ def main(
         networks = OnnxSpeakerEncoder.load(threads), GradientRefiner.load(threads)
         session = _Session(Recorder(), *networks, evaluator, folder)
         english = [s for s in sentences.read("en") if len(s.text) in _TEXT_LENGTH][:texts]
-        foreign = {name: sentences.read(name)[1:5] for name in _LANGUAGES}
+        foreign = {name: sentences.read(name)[1 : 1 + foreign_texts] for name in _LANGUAGES}
         session.embed_speakers(everybody)  # whom clones might be mistaken for
         for name, language in _LANGUAGES.items():
             session.measure_built_in(name, language, foreign[name])

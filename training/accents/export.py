@@ -47,6 +47,7 @@ def main() -> None:
         prosody = prosody - axis * (axis @ prosody)
         written[f"{start.row} prosody"] = prosody.astype(np.float16)
         written[f"{start.row} prosody_share"] = np.float16(state["prosody_share"][row])
+        written[f"{start.row} own"] = np.float16(state["own"][row])
     np.savez_compressed(args.output, **written)
     print(f"{args.output.stat().st_size / 1e3:.0f} kB, {len(written)} arrays")
 

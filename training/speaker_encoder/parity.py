@@ -8,6 +8,7 @@ product's networks are rounded to int8, so spectra differ a little.
 
 import argparse
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -91,9 +92,8 @@ def align(longer: torch.Tensor, shorter: torch.Tensor) -> tuple[torch.Tensor, to
 def compare(synthesis: Synthesis, engine: TurboEngine, line: Lines, voice: Voice) -> tuple[float, float]:
     """The differences of the pitch and of the spectrum."""
     product = speak_in_product(engine, line, voice)
-    accented = Voice(
-        **{**vars(voice), "layer_offsets": voice.layer_offsets + synthesis.pca.accent(voice.timbre, line.language)}
-    )
+    offsets = synthesis.pca.articulate(voice.timbre, voice.layer_offsets, line.language)
+    accented = replace(voice, layer_offsets=offsets)
     ours, theirs = align(synthesis(line, accented).wave, product)
     ours, theirs = normalize_level(ours), normalize_level(theirs)
     difference = (log_mel(ours) - log_mel(theirs)).abs().mean()

@@ -59,7 +59,7 @@ def sample_clear_voices(pca: VoicePca, language: Tensor) -> Voice:
     english = (language < len(ENGLISH))[:, None]
     share = torch.where(english, 0.0, torch.rand(len(language), 1, device=language.device))
     voice.timbre = torch.lerp(voice.timbre, pca.native[language, :STYLE], share)
-    voice.layer_offsets = pca.accent(voice.timbre, language)
+    voice.layer_offsets = pca.articulate(voice.timbre, voice.layer_offsets, language)
     return voice
 
 

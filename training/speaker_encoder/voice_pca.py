@@ -65,6 +65,7 @@ class VoicePca(nn.Module):
         self.register_buffer("native", torch.zeros(len(LETTERS), 2 * STYLE), persistent=False)
         self.register_buffer("accent_offset", torch.zeros(len(LETTERS), LAYERS, STYLE), persistent=False)
         self.register_buffer("accent_shares", torch.zeros(len(LETTERS), 2, LAYERS), persistent=False)
+        self.register_buffer("accent_own", torch.ones(len(LETTERS)), persistent=False)
         self.register_buffer("melody_pitch", torch.tensor(MELODY_PITCH).log(), persistent=False)
 
     @classmethod
@@ -83,6 +84,7 @@ class VoicePca(nn.Module):
                 pca.native[number] = pca.native_offsets(letter).mean(dim=0)
                 pca.accent_offset[number] = torch.tensor(stored[f"{name} offset"]).float()
                 pca.accent_shares[number] = torch.tensor(stored[f"{name} shares"]).float()
+                pca.accent_own[number] = float(stored.get(f"{name} own", 1.0))
         return pca
 
     def to_timbre(self, predicted: PredictedVoice) -> Tensor:
@@ -94,18 +96,19 @@ class VoicePca(nn.Module):
         english = (language < len(ENGLISH))[:, None, None]
         offsets = torch.where(english, pad_layers(predicted.layer_offsets), pad_layers(predicted.foreign_layer_offsets))
         timbre = self.to_timbre(predicted)
-        offsets = offsets + self.accent(timbre, language)
+        offsets = self.articulate(timbre, offsets, language)
         return Voice(timbre, offsets, scale, predicted.vocoder_embedding, predicted.mask_offset)
 
-    def accent(self, timbre: Tensor, language: Tensor) -> Tensor:
-        """What the accents of the languages [B] add in each layer; nothing in English. [B, 11, 128]
+    def articulate(self, timbre: Tensor, offsets: Tensor, language: Tensor) -> Tensor:
+        """The layer offsets of voices with these of their own in the languages [B]; the same in English. [B, 11, 128]
 
         The native timbre keeps the speaker's own coordinate on the gender axis.
         """
         to_native = self.native[language, :STYLE] - timbre
         to_native = to_native - (to_native @ self.gender_axis)[:, None] * self.gender_axis
         native, gain = self.accent_shares[language].unsqueeze(-1).unbind(1)
-        return self.accent_offset[language] + native * to_native[:, None] + gain * timbre[:, None]
+        accent = self.accent_offset[language] + native * to_native[:, None] + gain * timbre[:, None]
+        return self.accent_own[language][:, None, None] * offsets + accent
 
     def native_offsets(self, letter: str) -> Tensor:
         """Offsets of the built-in voices of a language. [voices, 256]"""

@@ -143,10 +143,8 @@ class VoiceParameters:
         """[11, 128], added to the timbre in each layer."""
         if language.english:
             return self.layer_offsets
-        layer_offsets: Vector = self.foreign_layer_offsets + articulate(
-            self.timbre, language, load_clone_accent(language)
-        )
-        return layer_offsets
+        accent = load_clone_accent(language)
+        return np.float32(accent.own) * self.foreign_layer_offsets + articulate(self.timbre, language, accent)
 
     def loudness_in(self, language: Language) -> float | None:
         """In LUFS; in a language that was not measured, as in those that were. None: in none of them."""
