@@ -198,7 +198,7 @@ def test_in_other_languages_melody_and_layers_become_native(language: Language) 
     voice, native, accent = make_parameters(), native_offset(language.articulation), load_clone_accent(language)
     if load_accent(language).prosody is None:
         assert np.allclose(voice.melody_in(language) - voice.melody, native[STYLE:], atol=1e-4)
-    own = np.float32(accent.own) * voice.foreign_layer_offsets
+    own = np.float32(accent.clone_gain) * voice.foreign_layer_offsets
     changes = voice.layer_offsets_in(language) - own - accent.offset
     expected = remove_gender(native[:STYLE] - voice.timbre)
     for change, native_share, timbre_gain in zip(changes, *accent.shares, strict=True):

@@ -27,7 +27,7 @@ class Start:
     articulation: str | None = None
     prosody: str | None = None
     prosody_share: float = 0.0
-    own: float = 1.0
+    clone_gain: float = 1.0
     """The gain of a clone's own layer offsets. It is not trained."""
 
     @property
@@ -60,7 +60,7 @@ class Accents(nn.Module):
                 prosody[i] = start.prosody_share * voices.native[voices.natives.index(start.prosody), STYLE:]
         self.register_buffer("native", native)
         self.register_buffer("prosody_share", torch.tensor([s.prosody_share for s in self.starts], device=device))
-        self.register_buffer("own", torch.tensor([s.own for s in self.starts], device=device))
+        self.register_buffer("clone_gain", torch.tensor([s.clone_gain for s in self.starts], device=device))
         self.offset, self.shares, self.prosody = nn.Parameter(offset), nn.Parameter(shares), nn.Parameter(prosody)
 
     def forward(self, row: Tensor, voice: Tensor, phonemes: Tensor) -> tuple[Tensor, Tensor]:
@@ -71,7 +71,7 @@ class Accents(nn.Module):
         to_native = self.native[row] - own
         to_native = to_native - (to_native @ voices.gender_axis)[:, None] * voices.gender_axis
         native_share, gain = self.shares[row].unbind(1)
-        layers = self.own[row][:, None, None] * voices.layer_offsets[voice] + self.offset[row]
+        layers = self.clone_gain[row][:, None, None] * voices.layer_offsets[voice] + self.offset[row]
         layers = layers + native_share[..., None] * to_native[:, None] + gain[..., None] * own[:, None]
         return prosody + self.shift_prosody(row, voice), timbre[:, None] + layers
 
@@ -82,11 +82,11 @@ class Accents(nn.Module):
 
 
 def load_shipped(
-    path: Path, articulation: Mapping[str, str], voices: Voices, pitch_axis: Tensor, own: float | None = None
+    path: Path, articulation: Mapping[str, str], voices: Voices, pitch_axis: Tensor, clone_gain: float | None = None
 ) -> Accents:
     """The accents of svc's file for these languages. articulation: as in data/languages.toml
 
-    Where no prosody was learned, clones have that of the language's own voices. With another gain `own` than they have.
+    Where no prosody was learned, clones have that of the language's own voices. `clone_gain`: another than theirs.
     """
     with np.load(path) as stored:
         learned = {name: torch.from_numpy(stored[name].astype(np.float32)) for name in stored}
@@ -96,7 +96,7 @@ def load_shipped(
             native,
             native,
             float(learned.get(f"{code} prosody_share", 1.0)),
-            float(learned.get(f"{code} own", 1.0)) if own is None else own,
+            float(learned.get(f"{code} clone_gain", 1.0)) if clone_gain is None else clone_gain,
         )
         for code, native in articulation.items()
     ]

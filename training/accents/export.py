@@ -23,7 +23,9 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("output", type=Path)
     parser.add_argument("--leave", nargs="*", default=[], help="rows that are not written")
-    parser.add_argument("--own", type=float, help="the gain of clones' own layer offsets, if not that of training")
+    parser.add_argument(
+        "--clone-gain", type=float, help="the gain of clones' own layer offsets, if not that of training"
+    )
     args = parser.parse_args()
     stored = torch.load(args.folder / "accents.pt", map_location="cpu")
     state = {name: each.numpy() for name, each in stored["state"].items()}
@@ -48,7 +50,9 @@ def main() -> None:
         prosody = prosody - axis * (axis @ prosody)
         written[f"{start.row} prosody"] = prosody.astype(np.float16)
         written[f"{start.row} prosody_share"] = np.float16(state["prosody_share"][row])
-        written[f"{start.row} own"] = np.float16(state["own"][row] if args.own is None else args.own)
+        written[f"{start.row} clone_gain"] = np.float16(
+            state["clone_gain"][row] if args.clone_gain is None else args.clone_gain
+        )
     np.savez_compressed(args.output, **written)
     print(f"{args.output.stat().st_size / 1e3:.0f} kB, {len(written)} arrays")
 

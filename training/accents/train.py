@@ -160,7 +160,7 @@ def main() -> None:
     parser.add_argument("--rules", type=Path, help="what accents.symbols has found")
     parser.add_argument("--naturalness", type=float, default=NATURALNESS, help="its weight")
     parser.add_argument("--likeness", type=float, default=LIKENESS, help="its weight")
-    parser.add_argument("--own", type=float, help="the gain of clones' own layer offsets, with --shipped")
+    parser.add_argument("--clone-gain", type=float, help="the gain of clones' own layer offsets, with --shipped")
     parser.add_argument("--cloned", type=float, default=CLONED, help="share of clones among the voices")
     parser.add_argument("--validation", type=int, default=4, help="windows of each row; 0: nothing is compared")
     args = parser.parse_args()
@@ -171,7 +171,7 @@ def main() -> None:
     if args.shipped:
         known = inputs.texts.stored["articulation"]
         chosen = {code: native for code, native in known.items() if not args.languages or code in args.languages}
-        accents = load_shipped(args.shipped, chosen, inputs.voices, inputs.load_pitch_axis(), args.own)
+        accents = load_shipped(args.shipped, chosen, inputs.voices, inputs.load_pitch_axis(), args.clone_gain)
     else:
         starts = [Start(**each) for each in json.loads((args.folder / "starts.json").read_text())["starts"]]
         starts = [start for start in starts if not args.languages or start.row in args.languages]

@@ -65,7 +65,7 @@ class VoicePca(nn.Module):
         self.register_buffer("native", torch.zeros(len(LETTERS), 2 * STYLE), persistent=False)
         self.register_buffer("accent_offset", torch.zeros(len(LETTERS), LAYERS, STYLE), persistent=False)
         self.register_buffer("accent_shares", torch.zeros(len(LETTERS), 2, LAYERS), persistent=False)
-        self.register_buffer("accent_own", torch.ones(len(LETTERS)), persistent=False)
+        self.register_buffer("clone_gain", torch.ones(len(LETTERS)), persistent=False)
         self.register_buffer("melody_pitch", torch.tensor(MELODY_PITCH).log(), persistent=False)
 
     @classmethod
@@ -84,7 +84,7 @@ class VoicePca(nn.Module):
                 pca.native[number] = pca.native_offsets(letter).mean(dim=0)
                 pca.accent_offset[number] = torch.tensor(stored[f"{name} offset"]).float()
                 pca.accent_shares[number] = torch.tensor(stored[f"{name} shares"]).float()
-                pca.accent_own[number] = float(stored.get(f"{name} own", 1.0))
+                pca.clone_gain[number] = float(stored.get(f"{name} clone_gain", 1.0))
         return pca
 
     def to_timbre(self, predicted: PredictedVoice) -> Tensor:
@@ -108,7 +108,7 @@ class VoicePca(nn.Module):
         to_native = to_native - (to_native @ self.gender_axis)[:, None] * self.gender_axis
         native, gain = self.accent_shares[language].unsqueeze(-1).unbind(1)
         accent = self.accent_offset[language] + native * to_native[:, None] + gain * timbre[:, None]
-        return self.accent_own[language][:, None, None] * offsets + accent
+        return self.clone_gain[language][:, None, None] * offsets + accent
 
     def native_offsets(self, letter: str) -> Tensor:
         """Offsets of the built-in voices of a language. [voices, 256]"""

@@ -56,7 +56,7 @@ class Accent:
     """[128], added to the second half of the style. None: built-in voices keep theirs, clones get the native one."""
     prosody_share: float = 0.0
     """How much of its own prosody a voice gives up for it."""
-    own: float = 1.0
+    clone_gain: float = 1.0
     """The gain of a clone's own layer offsets."""
 
 
@@ -103,7 +103,7 @@ def _load_accents() -> dict[str, Accent]:
             learned[f"{name} shares"],
             learned.get(f"{name} prosody"),
             float(learned.get(f"{name} prosody_share", 0.0)),
-            float(learned.get(f"{name} own", 1.0)),
+            float(learned.get(f"{name} clone_gain", 1.0)),
         )
         for name in names
     }

@@ -144,7 +144,7 @@ class VoiceParameters:
         if language.english:
             return self.layer_offsets
         accent = load_clone_accent(language)
-        return np.float32(accent.own) * self.foreign_layer_offsets + articulate(self.timbre, language, accent)
+        return np.float32(accent.clone_gain) * self.foreign_layer_offsets + articulate(self.timbre, language, accent)
 
     def loudness_in(self, language: Language) -> float | None:
         """In LUFS; in a language that was not measured, as in those that were. None: in none of them."""
