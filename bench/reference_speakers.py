@@ -41,7 +41,7 @@ def read_validation_speakers(folder: Path) -> list[Speaker]:
 
 
 def is_clonable(speaker: Speaker, degradation: "Degradation | None" = None) -> bool:
-    """Whether the server accepts the recording: it needs three seconds of speech."""
+    """Whether the server accepts the recording: it needs 1.5 seconds of speech."""
     try:
         prepare(speaker.reference, degradation)
     except ClipTooShort:

@@ -275,7 +275,7 @@ def _make_report(session: _Session, count: int) -> Report:
     ]
     if session.refused:
         report.notes.append(
-            f"With less than three seconds of speech the server rejects these: {', '.join(session.refused)}."
+            f"With less than 1.5 seconds of speech the server rejects these: {', '.join(session.refused)}."
         )
     return report
 

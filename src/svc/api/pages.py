@@ -139,6 +139,7 @@ def playground_config() -> dict[str, Any]:
                 "min_margin_db": speech_detection.MIN_MARGIN_DB,
                 "margin_share": speech_detection.MARGIN_SHARE,
                 "max_gap_frames": speech_detection.MAX_GAP_FRAMES,
+                "digital_silence_db": speech_detection.DIGITAL_SILENCE_DB,
             },
         },
     }

@@ -7,12 +7,12 @@ import numpy as np
 
 from svc.audio.decode import MAX_SECONDS, RATE, Clip
 from svc.cloning.pace import count_syllables, find_pace
-from svc.cloning.speech_detection import FRAMES_PER_SECOND, FrameFeatures, Mask, analyze_frames
+from svc.cloning.speech_detection import DIGITAL_SILENCE_DB, FRAMES_PER_SECOND, FrameFeatures, Mask, analyze_frames
 from svc.engine.protocol import Samples
 from svc.errors import ClipSilent, ClipTooShort, NoSpeech
 from svc.voices.custom_voice import ReferenceMeasurements
 
-MIN_SPEECH_SECONDS = 3.0
+MIN_SPEECH_SECONDS = 1.5
 MAX_SPEECH_SECONDS = 20.0
 SHORT_SPEECH_SECONDS = 8.0  # with less, a warning
 
@@ -107,7 +107,8 @@ def _choose_best(speech: Samples) -> Samples:
         return speech
     seconds = speech[: len(speech) // RATE * RATE].reshape(-1, RATE)
     power = np.square(seconds.reshape(len(seconds), 20, -1)).mean(axis=2)
-    contrast = 10 * np.log10((power.max(axis=1) + 1e-10) / (power.min(axis=1) + 1e-10))
+    recorded = np.where(power > power.max() / 10 ** (DIGITAL_SILENCE_DB / 10), power, power.max(axis=1, keepdims=True))
+    contrast = 10 * np.log10((recorded.max(axis=1) + 1e-10) / (recorded.min(axis=1) + 1e-10))
     clipped = (np.abs(seconds) >= _clipping_level(speech)).mean(axis=1)
     score = np.minimum(contrast, 40.0) - 20.0 * np.minimum(clipped / _CLIPPED_SHARE, 2.0)
     window = np.convolve(score, np.ones(int(MAX_SPEECH_SECONDS)), "valid")
@@ -123,7 +124,8 @@ def _measure_levels(clips: Sequence[_AnalyzedClip]) -> tuple[float, float]:
             frames = clip.samples[: len(clip.mask) * _SAMPLES_PER_FRAME].reshape(len(clip.mask), -1)
             power = np.square(frames).mean(axis=1)
             speech.append(power[clip.mask])
-            noise.append(np.percentile(np.convolve(power, np.full(5, 0.2), "same"), 10))
+            smooth = np.convolve(power, np.full(5, 0.2), "same")
+            noise.append(np.percentile(smooth[clip.features.recorded()], 10))
     background = max(float(max(noise)), 1e-10)
     return _to_decibels(float(np.concatenate(speech).mean()) - background), _to_decibels(background)
 

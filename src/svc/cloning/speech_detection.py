@@ -13,16 +13,20 @@ from svc.engine.protocol import Samples
 FRAMES_PER_SECOND = 100
 MIN_MARGIN_DB, MARGIN_SHARE = 6.0, 0.35  # of an active frame above the noise: in dB, and of the range up to `loud`
 MAX_GAP_FRAMES = 30  # between two words
+# So far below the loudest frame no microphone hears: an editor, a gate or a concatenation made this silence, and it
+# tells nothing of the noise.
+DIGITAL_SILENCE_DB = 80.0
 
 Array = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
+Indices = npt.NDArray[np.intp]
 
 _RATE = 8_000  # enough for pitch, and to tell vowels from fricatives
 _HOP, _FRAME, _SPECTRUM = _RATE // FRAMES_PER_SECOND, 320, 1024
 _LOWEST_PITCH, _HIGHEST_PITCH = 60, 400
 _BATCH = 2_000  # frames: bounds the memory for long recordings
 _VOICED = 0.6  # least periodicity of a voiced frame
-_LOWEST_LEVEL = -100.0
+_LOWEST_LEVEL = -120.0
 _BAND = slice(13, 487)  # 100 to 3800 Hz
 
 # How speech differs from music and noise: vowels and consonants alternate (the spectral centroid moves), much of it is
@@ -53,15 +57,24 @@ class FrameFeatures:
     @property
     def loud(self) -> float:
         """The 95th percentile of the level, so that single clicks do not count."""
-        return float(np.percentile(self.level, 95)) if self.level.size else _LOWEST_LEVEL
+        return self._find_level(95)
 
     @property
     def noise(self) -> float:
         """The level of the background noise."""
-        return float(np.percentile(self.level, 10)) if self.level.size else _LOWEST_LEVEL
+        return self._find_level(10)
 
-    def _slice(self, part: slice) -> "FrameFeatures":
-        return FrameFeatures(self.level[part], self.periodicity[part], self.pitch[part], self.centroid[part])
+    def _find_level(self, percentile: float) -> float:
+        recorded = self.level[self.recorded()]
+        return float(np.percentile(recorded, percentile)) if recorded.size else _LOWEST_LEVEL
+
+    def recorded(self) -> Indices:
+        """The frames that are not digital silence."""
+        loudest = float(self.level.max(initial=_LOWEST_LEVEL))
+        return np.flatnonzero(self.level > max(_LOWEST_LEVEL, loudest - DIGITAL_SILENCE_DB))
+
+    def _select(self, frames: Indices) -> "FrameFeatures":
+        return FrameFeatures(self.level[frames], self.periodicity[frames], self.pitch[frames], self.centroid[frames])
 
     def active(self) -> Mask:
         """The frames above the noise, with the gaps between words."""
@@ -70,15 +83,16 @@ class FrameFeatures:
 
     def speech(self) -> Mask:
         """The active frames that are speech rather than music or noise."""
-        found = self.active()
-        starts = range(0, max(1, len(found) - _WINDOW // 2), _WINDOW)
-        windows = [slice(start, None if start == starts[-1] else start + _WINDOW) for start in starts]
-        log_odds = np.array([self._slice(window)._speech_log_odds() for window in windows])
+        found, recorded = self.active(), self.recorded()
+        if not recorded.size:
+            return found
+        starts = np.arange(0, max(1, len(recorded) - _WINDOW // 2), _WINDOW)
+        log_odds = np.array([self._select(window)._speech_log_odds() for window in np.split(recorded, starts[1:])])
         # Parts of music pass for speech: where few windows are speech, the threshold is higher.
         least = _MIN_LOG_ODDS_IN_MUSIC if np.mean(log_odds > _MIN_LOG_ODDS) < 0.3 else _MIN_LOG_ODDS
-        for window, each in zip(windows, log_odds, strict=True):
+        for (start, end), each in zip(pairwise([*recorded[starts], len(found)]), log_odds, strict=True):
             if each < least:
-                found[window] = False
+                found[start:end] = False
         return found
 
     def _speech_log_odds(self) -> float:
@@ -123,7 +137,7 @@ def analyze_frames(samples: Samples) -> FrameFeatures:
 
 def _measure(samples: Samples) -> tuple[Array, Array, Array, Array]:
     frames = np.lib.stride_tricks.sliding_window_view(samples, _FRAME)[::_HOP].astype(np.float64)
-    level = np.maximum(10 * np.log10(np.square(frames).mean(axis=1) + 1e-12), _LOWEST_LEVEL)
+    level = 10 * np.log10(np.maximum(np.square(frames).mean(axis=1), 1e-12))
     window = np.hanning(_FRAME + 2)[1:-1]
     power = np.abs(np.fft.rfft((frames - frames.mean(axis=1, keepdims=True)) * window, _SPECTRUM)) ** 2
     shortest, longest = _RATE // _HIGHEST_PITCH, _RATE // _LOWEST_PITCH

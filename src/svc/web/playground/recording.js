@@ -3,6 +3,7 @@
 import { ApiError, serverConfig } from "./api_client.js";
 
 export const MIN_LEVEL = -60; // dBFS, where the level meter begins
+const MIN_DECIBELS = -120; // of a frame that is exactly silent
 const MAX_SECONDS = 60;
 const LEVEL_INTERVAL_MS = 50;
 
@@ -123,7 +124,7 @@ async function measureRecording(file) {
   }
   const samples = mixToMono(audio);
   const levels = computeFramePowers(samples).map(toDecibels);
-  const sorted = levels.toSorted();
+  const sorted = selectRecorded(levels).toSorted();
   const noise = findPercentile(sorted, 0.1);
   const loud = findPercentile(sorted, 0.95);
   const isActive = detectActivity(levels, noise, loud);
@@ -165,6 +166,12 @@ function computeFramePowers(samples) {
   });
 }
 
+/** The levels without digital silence, which tells nothing of the noise. */
+function selectRecorded(levels) {
+  const loudest = levels.reduce((most, level) => Math.max(most, level), MIN_DECIBELS);
+  return levels.filter((level) => level > Math.max(MIN_DECIBELS, loudest - CHECK.activity.digital_silence_db));
+}
+
 /** Which frames are above the noise, or in a short gap between such frames. */
 function detectActivity(levels, noise, loud) {
   const { min_margin_db: minMargin, margin_share: share, max_gap_frames: maxGap } = CHECK.activity;
@@ -180,9 +187,9 @@ function detectActivity(levels, noise, loud) {
 }
 
 function findPercentile(sorted, share) {
-  return sorted.length ? sorted[Math.floor(share * (sorted.length - 1))] : -100;
+  return sorted.length ? sorted[Math.floor(share * (sorted.length - 1))] : MIN_DECIBELS;
 }
 
 function toDecibels(power) {
-  return 10 * Math.log10(Math.max(power, 1e-10));
+  return 10 * Math.log10(Math.max(power, 10 ** (MIN_DECIBELS / 10)));
 }
