@@ -7,8 +7,11 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from svc.admission.rates import LocalRates
 from svc.admission.shared import Lease, SharedLimits
 from svc.settings import Settings
 from svc.tasks import Supervisor
@@ -300,27 +303,65 @@ def test_characters_are_counted_on_while_redis_is_down(redis_server: RedisServer
     asyncio.run(main())
 
 
-def test_wait_is_long_enough_and_no_longer(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Over every state of a window: refused just before the time that was told, allowed just after it."""
-    now = 1_800_000_000.0
-    monkeypatch.setattr("limits.aio.storage.memory.time.time", lambda: now)
+def test_what_passed_while_redis_was_slow_counts_when_it_is_back(redis_server: RedisServer) -> None:
+    """One late answer used to make room for a whole minute's allowance more."""
 
     async def main() -> None:
-        nonlocal now
-        for number in range(200):
-            limits, key = SharedLimits(None), str(number)
-            for step in range(6):
-                now += (number * 7 + step * 11) % 37
-                await limits.spend(key, 50 + (number * 13 + step * 29) % 400, 1_000)
-            cost = 100 + number * 4
-            wait = await limits.spend(key, cost, 1_000)
-            if wait is None:
-                continue
-            start = now
-            now = start + wait * 0.9 - 0.2
-            if now > start:
-                assert await limits.spend(key, cost, 1_000) is not None
-            now = start + wait + 0.01
-            assert await limits.spend(key, cost, 1_000) is None
+        async with servers(redis_server.url, patience=0.25) as (one, other):
+            await wait_until_available(one, other)
+            redis_server.suspend()
+            assert await one.spend("ann", 100, 300) is None
+            redis_server.resume()
+            await wait_until_available(one, other)
+
+            async def is_told() -> bool:
+                return not len(one._untold_rates)
+
+            await wait_until(is_told)
+            passed = [await each.spend("ann", 100, 300) is None for each in (one, other, one, other)]
+            assert sum(passed) <= 2
 
     asyncio.run(main())
+
+
+def test_a_server_never_allows_more_than_the_limit_whatever_redis_forgets(redis_server: RedisServer) -> None:
+    async def main() -> None:
+        async with servers(redis_server.url, 1) as (one,):
+            assert await one.spend("ann", 200, 300) is None
+            redis_server.kill()  # with all that it knew
+            redis_server.start()
+            await wait_until_available(one)
+            assert await one.spend("ann", 200, 300) is not None
+            assert await one.spend("ann", 100, 300) is None
+
+    asyncio.run(main())
+
+
+def test_idle_keys_have_no_rates() -> None:
+    now = 0.0
+    rates = LocalRates(lambda: now)
+    for number in range(1_000):
+        now += 1
+        rates.spend(f"key {number}", 1, 10)
+    assert len(rates) <= 61
+
+
+@given(st.lists(st.tuples(st.floats(0, 40), st.integers(1, 150)), max_size=60))
+def test_no_minute_has_more_than_the_limit_and_waits_are_right(requests: list[tuple[float, int]]) -> None:
+    now, allowed = 1_800_000_000.3, list[tuple[float, int]]()
+    rates = LocalRates(lambda: now)
+    for pause, characters in requests:
+        now += pause
+        wait = rates.spend("ann", characters, 100)
+        if characters > 100:
+            assert wait == math.inf
+        elif wait:
+            assert wait <= 61
+            came, now = now, now + wait * 0.9 - 0.01
+            if now > came:
+                assert rates.spend("ann", characters, 100)
+            now = came + wait + 0.001
+            assert not rates.spend("ann", characters, 100)
+        if characters <= 100:
+            allowed.append((now, characters))
+            assert sum(each for at, each in allowed if at > now - 60) <= 100

@@ -7,16 +7,15 @@ import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from limits.aio.storage import MemoryStorage, RedisStorage
 from redis.asyncio import BlockingConnectionPool, Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
 from svc.admission.leases import Leases
-from svc.admission.rates import spend
+from svc.admission.rates import LocalRates, SharedRates
 from svc.tasks import Supervisor
 
 log = logging.getLogger(__name__)
@@ -61,16 +60,13 @@ class SharedLimits:
         self._timeout = timeout
         self._server = secrets.token_hex(8)
         self._streams: dict[str, _Streams] = {}
-        self._local_rates = MemoryStorage()
+        self._local_rates = LocalRates()
+        self._untold_rates = LocalRates()  # what Redis was not told, because it was unavailable
         self._tasks: set[asyncio.Task[None]] = set()
         if url is not None:
             self._redis = Redis.from_pool(_create_pool(url, timeout))
             self._leases = Leases(self._redis, _PREFIX, self._server, lease_seconds)
-            # Its documentation has this option, and its annotation has not.
-            pool: Any = self._redis.connection_pool
-            self._shared_rates = RedisStorage(
-                "redis://", implementation="redispy", key_prefix=_PREFIX, connection_pool=pool
-            )
+            self._shared_rates = SharedRates(self._redis, _PREFIX)
 
     @asynccontextmanager
     async def running(self, supervisor: Supervisor) -> AsyncIterator[None]:
@@ -129,13 +125,18 @@ class SharedLimits:
 
         A text longer than a whole minute's allowance is never allowed: infinity.
         """
-        wait: float | None = None
+        # What this server has allowed in the last minute is never more than all servers have. It is counted here too,
+        # so that the limit holds while Redis is unavailable, and when it comes back knowing less.
+        if wait := self._local_rates.spend(key_id, characters, per_minute):
+            return wait
+        answer = None
         if self.available:
-            wait = await self._ask(lambda: spend(self._shared_rates, key_id, characters, per_minute))
-        if not wait:  # what Redis allowed is counted here too, for when it is unavailable
-            local = await spend(self._local_rates, key_id, characters, per_minute)
-            wait = local if wait is None else None
-        return wait or None
+            answer = await self._ask(lambda: self._shared_rates.spend(key_id, characters, per_minute))
+        if answer is None and self.available is not None:
+            self._untold_rates.spend(key_id, characters, math.inf)
+        if answer:
+            self._local_rates.take_back(key_id, characters)
+        return answer or None
 
     def count(self, key_id: str) -> int:
         """The streams of a key, on all replicas as far as is known."""
@@ -166,6 +167,7 @@ class SharedLimits:
         """Renews all leases, also those that were given while Redis was unavailable, if it is back."""
         if await self._ask(self._redis.ping) is None:
             return
+        await self._tell_rates()
         for key_id, streams in list(self._streams.items()):
             held = list(streams.leases)
             total = await self._ask(lambda: self._leases.renew(key_id, [lease.id for lease in held]))  # noqa: B023
@@ -176,6 +178,15 @@ class SharedLimits:
                 if lease not in streams.leases:  # released meanwhile, perhaps before it was renewed
                     self._remove_soon(streams, lease)
             self._forget_if_idle(key_id)
+
+    async def _tell_rates(self) -> None:
+        """Counts in Redis what was allowed without it."""
+        for key_id, characters in self._untold_rates.take_all().items():
+            told = self.available and await self._ask(
+                lambda: self._shared_rates.spend(key_id, characters, math.inf)  # noqa: B023
+            )
+            if told != 0:  # it is unavailable again
+                self._untold_rates.spend(key_id, characters, math.inf)
 
     def _forget_if_idle(self, key_id: str) -> None:
         streams = self._streams[key_id]
