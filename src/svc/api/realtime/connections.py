@@ -1,11 +1,14 @@
 """The open sockets: at most so many, and each is drained when the server shuts down."""
 
 import asyncio
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
 from svc.errors import TooManySockets
+
+log = logging.getLogger(__name__)
 
 
 class Connection(Protocol):
@@ -50,9 +53,12 @@ class Connections:
             self._remove(session)
 
     def drain(self) -> None:
-        """Asks all sockets to finish what was flushed."""
+        """Asks all sockets to finish what was flushed. One that fails at it does not keep the others from ending."""
         for session in tuple(self._connected):
-            session.drain()
+            try:
+                session.drain()
+            except Exception:
+                log.exception("a socket could not be drained")
 
     async def close(self, seconds: float) -> None:
         """Drains the sockets, and gives them so many seconds."""

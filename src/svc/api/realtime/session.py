@@ -98,6 +98,8 @@ class Session(ABC, Generic[M]):
         self._tasks = asyncio.TaskGroup()
         self._open: dict[Context[str], asyncio.Task[None]] = {}
         self._draining = False
+        self._ending: SocketClose | None = None
+        self._has_ending = asyncio.Event()
         self.principal: Principal | None = None
         """Who speaks; known before the first message is handled."""
         self.characters = 0
@@ -120,6 +122,7 @@ class Session(ABC, Generic[M]):
         try:
             async with self._tasks:
                 self._tasks.create_task(self._read(principal))
+                self._tasks.create_task(self._finish())
         except* SocketClose as endings:
             ending = _first(endings)
         except* SvcError as errors:
@@ -225,17 +228,20 @@ class Session(ABC, Generic[M]):
         return context
 
     def _close_when_done(self, ending: SocketClose) -> None:
-        """Closes the socket once its texts have ended."""
+        """Closes the socket once its texts have ended. It may not have begun, or may have ended at this moment."""
         if not self._draining:
             self._draining = True
+            self._ending = ending
+            self._has_ending.set()
             for context in self._open:
                 self._end_context(context)
-            self._tasks.create_task(self._finish(ending))
 
-    async def _finish(self, ending: SocketClose) -> None:
+    async def _finish(self) -> None:
+        await self._has_ending.wait()
         if self._open:
             await asyncio.wait(self._open.values())
-        raise ending
+        assert self._ending is not None
+        raise self._ending
 
 
 async def close(socket: WebSocket, ending: SocketClose, messages: SocketMessages) -> None:
