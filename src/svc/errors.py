@@ -333,14 +333,15 @@ class TooManyContexts(SvcError):
         super().__init__(f"This socket already has {limit} open contexts, the limit. Close one first.")
 
 
+_HOW_TO_SEND = "Send it as 'Authorization: Bearer <key>' or 'xi-api-key: <key>'."
+
+
 class MissingApiKey(SvcError):
     http_status = 401
     status = "missing_api_key"
 
     def __init__(self) -> None:
-        super().__init__(
-            "This server requires an API key. Send it as 'Authorization: Bearer <key>' or 'xi-api-key: <key>'."
-        )
+        super().__init__(f"This server requires an API key. {_HOW_TO_SEND}")
 
 
 class InvalidApiKey(SvcError):
@@ -348,7 +349,7 @@ class InvalidApiKey(SvcError):
     status = "invalid_api_key"
 
     def __init__(self) -> None:
-        super().__init__("The API key is unknown or no longer valid.")
+        super().__init__(f"The API key is unknown or no longer valid. {_HOW_TO_SEND}")
 
 
 class InsufficientScope(SvcError):

@@ -83,10 +83,11 @@ class Service:
         self.scheduler = self._create_scheduler(after_load)
 
         keys_table = create_keys_table(settings)
-        self.tokens = Tokens(keys_table, clock)
+        static_keys = StaticKeys(settings.static_keys())
+        self.tokens = Tokens(static_keys, keys_table, clock)
         self._housekeeping = Housekeeping(keys_table, clock)
         self.verifier = Verifier(
-            StaticKeys(settings.static_keys()),
+            static_keys,
             keys_table,
             clock=clock,
             cache_seconds=settings.keys_cache_seconds,

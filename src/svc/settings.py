@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import Field, SecretStr, ValidationInfo, field_validator
+from pydantic import Field, SecretStr, ValidationInfo, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from svc.auth.database import normalise_url
@@ -26,6 +26,8 @@ _WORKERS_A_PROCESS = 4
 """Of svc-turbo: more would wait for each other, as an interpreter runs one thread at a time between their networks."""
 
 _STREAMS_A_WORKER = 16
+
+_KEYS = ("api_key", "api_keys", "api_keys_table")
 
 
 def _count_engine_processes(others: dict[str, Any]) -> int:
@@ -55,7 +57,6 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(
         env_prefix="SVC_",
         use_attribute_docstrings=True,
-        env_ignore_empty=True,
         hide_input_in_errors=True,  # some of it is secret
     )
 
@@ -262,10 +263,20 @@ class Settings(BaseSettings):
     """The port for Wyoming, the protocol of Home Assistant, usually 10200; 0 picks a free port, and without one it is
     off. The address is SVC_HOST. If keys are required, it needs SVC_WYOMING_OPEN."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _drop_empty(cls, values: dict[str, Any]) -> dict[str, Any]:
+        """An empty variable counts as one that is not set. If all variables for keys are empty, they are kept, and
+        rejected below: what should have filled them has failed, and that must not open the service."""
+        filled = {name: value for name, value in values.items() if value != ""}
+        if not any(name in filled for name in _KEYS):
+            filled |= {name: values[name] for name in _KEYS if name in values}
+        return filled
+
     @field_validator("wyoming_port")
     @classmethod
     def _needs_no_keys(cls, value: int | None, others: ValidationInfo) -> int | None:
-        has_keys = any(others.data.get(name) for name in ("api_key", "api_keys", "api_keys_table"))
+        has_keys = any(others.data.get(name) for name in _KEYS)
         if value is not None and has_keys and not others.data.get("wyoming_open"):
             raise ValueError(
                 "Wyoming knows no keys, which this server requires; SVC_WYOMING_OPEN=1 serves it all the same"
@@ -275,7 +286,7 @@ class Settings(BaseSettings):
     @field_validator("api_key", "api_keys")
     @classmethod
     def _holds_a_key(cls, value: SecretStr | None) -> SecretStr | None:
-        """An empty value is an error: a mistake in the configuration must not open the service."""
+        """A value without a key is an error: a mistake in the configuration must not open the service."""
         if value is not None and not _split(value):
             raise ValueError("contains no key; set one, or unset the variable for an open server")
         return value

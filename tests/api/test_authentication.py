@@ -129,7 +129,6 @@ def test_no_key(static: TestClient, method: str, path: str) -> None:
         {"authorization": "Bearer"},
         {"authorization": "Bearer  "},
         {"authorization": "Basic key-one"},
-        {"authorization": "key-one"},
         {"xi-api-key": " "},
     ):
         assert _get_refusal(static, method, path, headers) == "missing_api_key"
@@ -147,6 +146,8 @@ def test_wrong_key(static: TestClient, method: str, path: str) -> None:
         assert _get_refusal(static, method, path, {"xi-api-key": wrong}) == "invalid_api_key"
         assert _get_refusal(static, method, path, {"authorization": f"Bearer {wrong}"}) == "invalid_api_key"
     assert _get_refusal(static, method, path, {"xi-api-key": b"\xff\xfe\x80"}) == "invalid_api_key"
+    for without_scheme in ("key-one", "Bearerkey-one"):
+        assert _get_refusal(static, method, path, {"authorization": without_scheme}) == "invalid_api_key"
 
 
 @pytest.mark.parametrize(

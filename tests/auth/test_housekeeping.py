@@ -6,7 +6,7 @@ import pytest
 
 from svc.auth import housekeeping
 from svc.auth.housekeeping import Housekeeping
-from svc.auth.keys import ANYONE, Kind, Scope, hash_credential
+from svc.auth.keys import ANYONE, Kind, Scope, StaticKeys, hash_credential
 from svc.auth.table import KeysTable
 from svc.auth.tokens import Tokens
 from svc.errors import KeysUnavailable
@@ -33,7 +33,7 @@ def test_expired_tokens_are_deleted(url: str, clock: Clock, monkeypatch: pytest.
 def test_minting_deletes_more_than_it_adds(url: str, clock: Clock) -> None:
     async def main() -> None:
         table = KeysTable(url)
-        tokens = Tokens(table, clock)
+        tokens = Tokens(StaticKeys([]), table, clock)
         first, _ = await tokens.mint_ephemeral(ANYONE, 30)
         second = await tokens.mint_single_use(ANYONE)
         clock.now += 15 * 60

@@ -100,14 +100,36 @@ def test_settings_hold_the_static_keys(settings: dict[str, str], expected: list[
     assert Settings.model_validate(settings).static_keys() == expected
 
 
-@pytest.mark.parametrize("name", ["SVC_API_KEY", "SVC_API_KEYS"])
-@pytest.mark.parametrize("value", [",", " , ", "  "])
+@pytest.mark.parametrize("name", ["SVC_API_KEY", "SVC_API_KEYS", "SVC_API_KEYS_TABLE"])
+@pytest.mark.parametrize("value", ["", ",", " , ", "  ", "\n"])
 def test_setting_without_a_key_is_rejected_instead_of_opening_the_service(
     name: str, value: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(name, value)
-    with pytest.raises(ValidationError, match="contains no key"):
+    with pytest.raises(ValidationError) as error:
         Settings()
+    assert [each["loc"] for each in error.value.errors()] == [(name.removeprefix("SVC_").lower(),)]
+
+
+def test_every_empty_variable_for_keys_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("SVC_API_KEY", "SVC_API_KEYS", "SVC_API_KEYS_TABLE"):
+        monkeypatch.setenv(name, "")
+    with pytest.raises(ValidationError) as error:
+        Settings()
+    assert [each["loc"][0] for each in error.value.errors()] == ["api_key", "api_keys", "api_keys_table"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("SVC_API_KEY", "one"), ("SVC_API_KEYS", "one"), ("SVC_API_KEYS_TABLE", "sqlite:///keys.db")]
+)
+def test_empty_variables_beside_a_key_count_as_not_set(name: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for each in ("SVC_API_KEY", "SVC_API_KEYS", "SVC_API_KEYS_TABLE", "SVC_PORT", "SVC_WYOMING_PORT"):
+        monkeypatch.setenv(each, "")
+    monkeypatch.setenv(name, value)
+    settings = Settings()
+    assert settings.static_keys() == (["one"] if value == "one" else [])
+    assert (settings.api_keys_table is None) is (value == "one")
+    assert (settings.port, settings.wyoming_port) == (8000, None)
 
 
 def test_settings_show_no_secrets() -> None:

@@ -64,6 +64,7 @@ def test_replicas_that_start_together_migrate_once(url: str) -> None:
                 **dict.fromkeys(("id", "hash", "kind", "prefix", "name", "scopes", "created_at"), "required"),
                 **dict.fromkeys(("minted_by", "expires_at", "revoked_at", "consumed_at", "last_used_at"), "optional"),
                 **dict.fromkeys(("max_streams", "max_waiting", "max_characters_per_minute"), "optional"),
+                "minted_with": "optional",
             }
 
     asyncio.run(main())
@@ -114,6 +115,42 @@ def test_revoking_a_key_revokes_its_tokens(url: str) -> None:
                 assert found is not None
                 assert found.revoked_at == revoked_at
                 assert found.is_valid(NOW) is (revoked_at is None)
+
+    asyncio.run(main())
+
+
+def test_a_token_ends_with_the_key_that_it_was_minted_with(url: str) -> None:
+    """Also one that a replica mints with the old key after the rotation, which it has not noticed yet."""
+
+    async def main() -> None:
+        async with open_tables(url, 2) as (one, other):
+            key, stored = await one.create(NOW, name="Ann", scopes=[Scope.FULL])
+
+            async def mint(minted_with: str | None) -> str:
+                token, _ = await other.create(
+                    NOW, kind=Kind.EPHEMERAL, scopes=[Scope.TTS], minted_by=stored.id, minted_with=minted_with
+                )
+                return token
+
+            before = await mint(hash_credential(key))
+            found = await one.find(hash_credential(before))
+            assert found is not None
+            assert found.is_valid(NOW)
+            assert found.minted_with == hash_credential(key)
+            new = await one.rotate(stored.id)
+            assert await other.find(hash_credential(before)) is None
+            for minted_with, is_valid in (
+                (hash_credential(key), False),
+                (hash_credential(new), True),
+                (None, True),  # by the release before
+            ):
+                found = await one.find(hash_credential(await mint(minted_with)))
+                assert found is not None
+                assert found.is_valid(NOW) is is_valid
+            await one.revoke(stored.id, NOW)
+            found = await one.find(hash_credential(await mint(hash_credential(new))))
+            assert found is not None
+            assert not found.is_valid(NOW)
 
     asyncio.run(main())
 

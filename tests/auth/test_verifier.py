@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from svc.auth.housekeeping import Housekeeping
-from svc.auth.keys import ANYONE, KeyLimits, Kind, Scope, StaticKeys, generate_credential
+from svc.auth.keys import ANYONE, KeyLimits, Kind, Scope, StaticKeys, generate_credential, hash_credential
 from svc.auth.table import KeysTable
 from svc.auth.tokens import Tokens
 from svc.auth.verifier import Verifier, warn_if_exposed
@@ -30,14 +30,16 @@ class Replica:
 
 
 @asynccontextmanager
-async def replicas(url: str, clock: Clock, grace_seconds: float = 0) -> AsyncIterator[tuple[Replica, Replica]]:
-    def create_replica() -> Replica:
+async def replicas(
+    url: str, clock: Clock, grace_seconds: float = 0, static: tuple[str, str] = ("static", "static")
+) -> AsyncIterator[tuple[Replica, Replica]]:
+    def create_replica(static: str) -> Replica:
         table = KeysTable(url)
         housekeeping = Housekeeping(table, clock)
-        verifier = create_verifier(clock, ["static"], table, grace_seconds, housekeeping)
-        return Replica(table, verifier, Tokens(table, clock), housekeeping)
+        verifier = create_verifier(clock, [static], table, grace_seconds, housekeeping)
+        return Replica(table, verifier, Tokens(StaticKeys([static]), table, clock), housekeeping)
 
-    one, other = create_replica(), create_replica()
+    one, other = map(create_replica, static)
     try:
         yield one, other
     finally:
@@ -85,7 +87,7 @@ def test_static_keys(clock: Clock) -> None:
             with pytest.raises(InvalidApiKey):
                 await verifier.verify(wrong)
         with pytest.raises(NotSupported):
-            await Tokens(None, clock).mint_ephemeral(principal, 60)
+            await Tokens(StaticKeys(["one"]), None, clock).mint_ephemeral(principal, 60)
 
     asyncio.run(main())
 
@@ -219,6 +221,52 @@ def test_socket_of_a_single_use_token_ends_with_its_key(url: str, clock: Clock) 
             clock.now += 5
             with pytest.raises(InvalidApiKey):
                 await other.verifier.recheck(admitted)
+
+    asyncio.run(main())
+
+
+def test_rotation_ends_tokens_and_sockets_of_a_replica_that_has_not_noticed_it(url: str, clock: Clock) -> None:
+    async def main() -> None:
+        async with replicas(url, clock) as (one, other):
+            credential, stored = await one.table.create(clock(), name="Ann", scopes=[Scope.FULL])
+            unaware = await other.verifier.verify(credential)
+            used = await other.verifier.admit(await other.tokens.mint_single_use(unaware))
+            unused = await other.tokens.mint_single_use(unaware)
+            await other.verifier.verify(unused)  # which caches it
+            rotated = await one.table.rotate(stored.id)
+            assert (await other.verifier.verify(credential)).key_id == stored.id, "still cached"
+            ephemeral, _ = await other.tokens.mint_ephemeral(unaware, 600)
+            later = await other.tokens.mint_single_use(unaware)
+            for token in (ephemeral, later):
+                for replica in (one, other):
+                    with pytest.raises(InvalidApiKey):
+                        await replica.verifier.admit(token)
+            clock.now += 5
+            for replica in (one, other):
+                for each in (credential, unused):
+                    with pytest.raises(InvalidApiKey):
+                        await replica.verifier.admit(each)
+                with pytest.raises(InvalidApiKey):
+                    await replica.verifier.recheck(used)
+                new = await replica.verifier.verify(rotated)
+                assert new.key_id == stored.id
+                await replica.verifier.recheck(await replica.verifier.admit(await replica.tokens.mint_single_use(new)))
+
+    asyncio.run(main())
+
+
+def test_a_token_ends_with_the_static_key_that_it_was_minted_with(url: str, clock: Clock) -> None:
+    """The other server was started with another key, under the same id."""
+
+    async def main() -> None:
+        async with replicas(url, clock, static=("before", "after")) as (one, other):
+            before = await one.verifier.verify("before")
+            for token in ((await one.tokens.mint_ephemeral(before, 600))[0], await one.tokens.mint_single_use(before)):
+                with pytest.raises(InvalidApiKey):
+                    await other.verifier.admit(token)
+                assert (await one.verifier.admit(token)).key_id == "static-1"
+            marks = await one.table._database.execute("SELECT minted_with FROM svc_keys")
+            assert hash_credential("before") not in str(marks), "a fast hash of a key that can be guessed"
 
     asyncio.run(main())
 

@@ -6,6 +6,7 @@ import socket
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,10 @@ from svc.engine.protocol import Chunk, Samples, Utterance
 from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline
 from svc.text.g2p import Phonemizer
+from svc.text.language import Language
+from svc.voices.store import VoiceStore
 from tests.clients.conftest import KEY, serving, wait_until_ready
+from tests.voices.examples import make_voice
 
 TEXT = "The quick brown fox jumps over the lazy dog. It never looks back."
 HEARD = "the quick brown fox jumps over the lazy dog it never looks back"
@@ -125,6 +129,23 @@ def test_voices_are_chosen_by_name_language_or_mix(port: int) -> None:
     audio = asyncio.run(first_chunks())
     assert audio["default"] == audio["own language"]
     assert len({audio[name] for name in ("default", "name", "mix", "language")}) == 4
+
+
+def test_a_language_chooses_no_voice_of_another_key(phonemizer: Phonemizer, tmp_path: Path) -> None:
+    """No built-in voice is German, so the first German clone that is shared speaks for the language."""
+    german = SynthesizeVoice(language="de")
+
+    def speak_german(sharing: str) -> bytes:
+        settings = Settings.model_validate({"data_dir": tmp_path, "voice_sharing": sharing})
+        with serving_wyoming(settings, Pipeline(FakeEngine(), phonemizer)) as port:
+            events = asyncio.run(speak(port, "Hallo.", german))
+        return b"".join(event.payload or b"" for event in events)
+
+    default = speak_german("private")
+    clone = replace(make_voice("Anna's", key_id="0123456789ab", reference=None), language=Language.GERMAN)
+    VoiceStore(tmp_path / "voices").add(clone, None)
+    assert speak_german("private") == default
+    assert speak_german("shared") != default
 
 
 def test_a_text_in_pieces_is_spoken_once(port: int) -> None:

@@ -5,7 +5,7 @@ import socket
 import threading
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 
 import numpy as np
@@ -20,7 +20,7 @@ from svc.remote.pronouncer import RemotePronouncer
 from svc.remote.remote_engine import RemoteEngine
 from svc.remote.replicas import Replicas, share_workers
 from svc.remote.utterance_server import UtteranceServer
-from svc.remote.wire import Connection, Due, EngineDescription, Spoken, Written, pack
+from svc.remote.wire import Connection, Due, EngineDescription, NotTheReplica, Spoken, Written, pack, prove
 from svc.synthesis.playback import Playback, current_playback
 from svc.text.g2p import Phonemizer
 from svc.text.language import Language
@@ -243,14 +243,68 @@ def test_an_engine_host_reads_as_a_server_does(phonemizer: Phonemizer) -> None:
 
 
 def test_who_has_not_the_token_is_not_answered() -> None:
+    """Nor is anything read that was sent after a wrong proof."""
     replica = _Replica(_speak)
     with _loaded(replica) as engine:
         (known,) = engine._replicas._replicas
-        stranger = Connection(replace(known.description, token=b"x" * 32), 30.0)
-        with pytest.raises((EOFError, ConnectionError)):
-            list(stranger.ask(_UTTERANCE, Due()))
-        stranger.close()
+        description, nonce = known.description, b"n" * 32
+        with pytest.raises(NotTheReplica):
+            Connection(replace(description, token=b"x" * 32), 30.0)
+        for wrong in (prove(b"x" * 32, "server", nonce), description.token, None):
+            with socket.create_connection((description.host, description.port), timeout=60) as stranger:
+                stranger.sendall(nonce)
+                answer = stranger.recv(64, socket.MSG_WAITALL)
+                stranger.sendall(wrong or answer[32:])  # its own proof, sent back
+                stranger.sendall(pack((_UTTERANCE, Due())))
+                with suppress(ConnectionResetError):
+                    assert stranger.recv(1) == b""
     assert replica.calls == 0
+
+
+class _Trap:
+    """Whoever unpickles it notices."""
+
+    def __reduce__(self) -> tuple[Callable[..., object], tuple[str]]:
+        return pytest.fail, ("something unproven was unpickled",)
+
+
+@pytest.mark.parametrize("echoes", [True, False])
+def test_what_has_not_the_token_is_not_believed(echoes: bool) -> None:
+    """Another program may get the port of a replica that has died: it learns no token, and what it says is not read."""
+    learned: list[bytes] = []
+
+    def answer(listening: socket.socket) -> None:
+        caller, _ = listening.accept()
+        with caller:
+            nonce = caller.recv(32, socket.MSG_WAITALL)
+            caller.sendall(nonce * 2 if echoes else b"n" * 32 + prove(b"x" * 32, "replica", nonce + b"n" * 32))
+            with suppress(ConnectionError):
+                caller.sendall(pack(_Trap()))
+                learned.append(nonce + caller.recv(1000))
+
+    token = b"t" * 32
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        impostor = threading.Thread(target=answer, args=(listening,))
+        impostor.start()
+        with pytest.raises(NotTheReplica):
+            Connection(EngineDescription("", "127.0.0.1", listening.getsockname()[1], token), 30.0)
+        impostor.join(60)
+    assert token not in b"".join(learned)
+
+
+def test_each_connection_proves_itself_anew() -> None:
+    replica = _Replica(_speak)
+    with _loaded(replica) as engine:
+        (known,) = engine._replicas._replicas
+        near = (known.description.host, known.description.port)
+        answers = []
+        for _ in range(2):
+            with socket.create_connection(near, timeout=60) as caller:
+                caller.sendall(b"n" * 32)
+                answers.append(caller.recv(64, socket.MSG_WAITALL))
+        first, second = answers
+        assert first[:32] != second[:32]
+        assert first[32:] != second[32:]
 
 
 def test_the_engines_own_seconds_are_told() -> None:

@@ -31,6 +31,9 @@ _SECURITY_SCHEMES = {
     "xi-api-key": {"type": "apiKey", "in": "header", "name": "xi-api-key"},
 }
 
+# Stands for a credential that is no key, whatever it is: no header and no setting can contain this character.
+_INVALID = "\0"
+
 # Fields of a socket's first message that may carry a credential.
 _CREDENTIAL_FIELDS = ("authorization", "xi_api_key", "xi-api-key", "single_use_token")
 
@@ -106,11 +109,16 @@ def _is_speech_path(method: str, path: str) -> bool:
 
 
 def read_header_credential(connection: HTTPConnection) -> str | None:
-    """`xi-api-key`, which only a client of this API sends, or else `Authorization: Bearer …`."""
+    """`xi-api-key`, which only a client of this API sends, or else `Authorization: Bearer …`.
+
+    What another scheme carries, such as a proxy's password, is not meant for this service: no key was sent.
+    """
     if key := _header(connection, "xi-api-key"):
         return key
-    scheme, _, credential = _header(connection, "authorization").partition(" ")
-    return (credential.strip() or None) if scheme.lower() == "bearer" else None
+    scheme, separator, credential = _header(connection, "authorization").partition(" ")
+    if scheme.lower() == "bearer":
+        return credential.strip() or None
+    return _INVALID if scheme and not separator else None
 
 
 def _header(connection: HTTPConnection, name: str) -> str:

@@ -6,6 +6,7 @@ import string
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cache
 from hmac import compare_digest
 
 _ALPHABET = string.ascii_letters + string.digits  # no punctuation: a double click selects the whole key
@@ -109,7 +110,7 @@ def hash_credential(credential: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class StoredKey:
-    """A row of the keys table, without its hash."""
+    """A row of the keys table, without its hash. A token has the limits of the key that it was minted with."""
 
     id: str
     kind: Kind
@@ -122,6 +123,8 @@ class StoredKey:
     revoked_at: int | None
     consumed_at: int | None
     last_used_at: int | None
+    minted_with: str | None = field(default=None, repr=False)
+    """The hash of the key that a token was minted with; for a static key, its mark."""
     limits: KeyLimits = KeyLimits()
 
     def is_valid(self, now: float) -> bool:
@@ -133,7 +136,7 @@ class StaticKeys:
     """The keys of the settings. Only hashes are kept, so that no log, dump or repr can show a key."""
 
     def __init__(self, keys: Iterable[str]) -> None:
-        self._digests = tuple(hash_credential(key) for key in keys)
+        self._digests = {f"{_STATIC_ID}{number}": hash_credential(key) for number, key in enumerate(keys, 1)}
 
     def __bool__(self) -> bool:
         return bool(self._digests)
@@ -141,7 +144,20 @@ class StaticKeys:
     def find(self, digest: str) -> Principal | None:
         """Compares with every key in constant time, without an early exit: the time taken reveals nothing."""
         found = None
-        for number, each in enumerate(self._digests, 1):
+        for key_id, each in self._digests.items():
             if compare_digest(each, digest):
-                found = Principal(f"{_STATIC_ID}{number}", frozenset({Scope.FULL}))
+                found = Principal(key_id, frozenset({Scope.FULL}))
         return found
+
+    def mark(self, key_id: str) -> str | None:
+        """What tokens minted with the key are tied to; None if there is no such key any more.
+
+        It is stored with the tokens, and so is a slow hash: a static key may be one that somebody thought up.
+        """
+        digest = self._digests.get(key_id)
+        return digest and _mark(digest)
+
+
+@cache
+def _mark(digest: str) -> str:
+    return hashlib.scrypt(digest.encode(), salt=b"svc, minted with", n=2**14, r=8, p=1, dklen=32).hex()

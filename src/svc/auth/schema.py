@@ -33,6 +33,10 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "ALTER TABLE svc_keys ADD COLUMN max_waiting BIGINT",
         "ALTER TABLE svc_keys ADD COLUMN max_characters_per_minute BIGINT",
     ),
+    (
+        # Of a token: the hash of the key that it was minted with, which `minted_by` also names once it was rotated.
+        "ALTER TABLE svc_keys ADD COLUMN minted_with VARCHAR",
+    ),
 )
 
 

@@ -41,6 +41,7 @@ class KeysTable:
         kind: Kind = Kind.KEY,
         expires_at: int | None = None,
         minted_by: str | None = None,
+        minted_with: str | None = None,
         limits: KeyLimits | None = None,
     ) -> tuple[str, StoredKey]:
         """A new key or token, which cannot be read again, and its row."""
@@ -53,6 +54,7 @@ class KeysTable:
             "name": name,
             "scopes": " ".join(sorted(scopes)),
             "minted_by": minted_by,
+            "minted_with": minted_with,
             "created_at": int(now),
             "expires_at": expires_at,
             **asdict(limits or KeyLimits()),
@@ -65,20 +67,23 @@ class KeysTable:
         return credential, _to_stored_key(row)
 
     async def find(self, digest: str) -> StoredKey | None:
-        """The row of a credential; a token whose key was revoked is revoked too, and it has the limits of that key."""
-        inherited = {name: f"COALESCE(own.{name}, parent.{name}) AS {name}" for name in ("revoked_at", *_LIMITS)}
-        columns = ", ".join(inherited.get(name, f"own.{name}") for name in _COLUMNS)
+        """The row of a credential. A token is revoked with its key, also by a rotation that a replica which minted it
+        had not noticed yet."""
+        own = {name: f"own.{name}" for name in _COLUMNS}
+        inherited = {name: f"COALESCE(own.{name}, parent.{name}) AS {name}" for name in _LIMITS}
+        # The release before this one writes no `minted_with`.
+        with_key = "COALESCE(own.minted_with, parent.hash) AS minted_with"
+        revoked = (
+            "CASE WHEN own.minted_with <> parent.hash THEN own.created_at"
+            " ELSE COALESCE(own.revoked_at, parent.revoked_at) END AS revoked_at"
+        )
+        columns = ", ".join((own | inherited | {"minted_with": with_key, "revoked_at": revoked}).values())
         rows = await self._execute(
             f"SELECT {columns} FROM svc_keys AS own LEFT JOIN svc_keys AS parent ON parent.id = own.minted_by"
             " WHERE own.hash = $1",
             digest,
         )
         return _to_stored_key(rows[0]) if rows else None
-
-    async def find_digest(self, key_id: str) -> str | None:
-        """The hash of a key by its id; None for a static key, which has no row."""
-        rows = await self._execute("SELECT hash FROM svc_keys WHERE id = $1", key_id)
-        return rows[0]["hash"] if rows else None
 
     async def consume(self, digest: str, now: float) -> bool:
         """Marks a single-use token as used; returns True to exactly one of any number of concurrent callers."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from svc.auth.keys import Kind, Principal, Scope
+from svc.auth.keys import Kind, Principal, Scope, StaticKeys
 from svc.auth.table import KeysTable
 from svc.errors import NotSupported
 
@@ -11,7 +11,8 @@ _MAX_DELETED = 20  # expired tokens for each new one: more than one, so that the
 
 
 class Tokens:
-    def __init__(self, table: KeysTable | None, clock: Callable[[], float]) -> None:
+    def __init__(self, static_keys: StaticKeys, table: KeysTable | None, clock: Callable[[], float]) -> None:
+        self._static_keys = static_keys
         self._table = table
         self._clock = clock
 
@@ -33,6 +34,11 @@ class Tokens:
             expires_at = min(expires_at, principal.expires_at)
         await self._table.delete_expired_tokens(now, _MAX_DELETED)
         token, _ = await self._table.create(
-            now, kind=kind, scopes=[scope], expires_at=expires_at, minted_by=principal.key_id
+            now,
+            kind=kind,
+            scopes=[scope],
+            expires_at=expires_at,
+            minted_by=principal.key_id,
+            minted_with=principal.digest or self._static_keys.mark(principal.key_id),
         )
         return token, expires_at

@@ -6,7 +6,17 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
-from svc.auth.keys import ANYONE, Kind, Principal, Scope, StaticKeys, StoredKey, hash_credential, parse_kind
+from svc.auth.keys import (
+    ANYONE,
+    Kind,
+    Principal,
+    Scope,
+    StaticKeys,
+    StoredKey,
+    hash_credential,
+    is_operator,
+    parse_kind,
+)
 from svc.auth.table import KeysTable
 from svc.errors import InsufficientScope, InvalidApiKey, KeysUnavailable, MissingApiKey
 
@@ -73,20 +83,28 @@ class Verifier:
         return replace(principal, limits=found.limits)
 
     async def _consume(self, token: Principal) -> Principal:
-        """Uses up a single-use token. It only had to open the socket in time: from now on its key is rechecked."""
+        """Uses up a single-use token. It only had to open the socket in time: from now on the key that it was minted
+        with is rechecked, which a rotation replaces."""
         assert self._table is not None
+        assert self._cache is not None
         assert token.digest is not None
-        key_digest = await self._table.find_digest(token.key_id)
-        if not await self._table.consume(token.digest, self._clock()):
+        stored = await self._cache.find(token.digest)
+        if stored is None or not await self._table.consume(token.digest, self._clock()):
             raise InvalidApiKey
-        return replace(token, expires_at=None, digest=key_digest)
+        # A static key has no row, and cannot change while this server runs.
+        return replace(token, expires_at=None, digest=None if is_operator(token.key_id) else stored.minted_with)
 
     def _check(self, key: StoredKey | None, digest: str) -> Principal:
-        if key is None or not key.is_valid(self._clock()):
+        if key is None or not key.is_valid(self._clock()) or self._has_lost_its_static_key(key):
             raise InvalidApiKey
         if key.kind is Kind.KEY:
             self._note_use(key.id)
         return Principal(key.minted_by or key.id, key.scopes, key.expires_at, digest, key.limits)
+
+    def _has_lost_its_static_key(self, token: StoredKey) -> bool:
+        if token.minted_by is None or token.minted_with is None or not is_operator(token.minted_by):
+            return False
+        return token.minted_with != self._static_keys.mark(token.minted_by)
 
 
 @dataclass(slots=True)

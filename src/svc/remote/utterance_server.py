@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing, suppress
 
 from svc.engine.protocol import Utterance
-from svc.remote.wire import TOKEN_BYTES, Due, Spoken, Written, pack, read_message
+from svc.remote.wire import NONCE_BYTES, PROOF_BYTES, TOKEN_BYTES, Due, Spoken, Written, pack, prove, read_message
 from svc.text.phrases import Word
 
 log = logging.getLogger(__name__)
@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 Speak = Callable[[Utterance, Due], AsyncGenerator[Spoken]]
 FindWords = Callable[[Written], AsyncGenerator[list[Word]]]
 
-_TOKEN_SECONDS = 10.0
+_PROOF_SECONDS = 10.0
 
 
 class UtteranceServer:
@@ -48,13 +48,21 @@ class UtteranceServer:
         self._connections.add(writer)
         try:
             with suppress(EOFError, OSError, TimeoutError):
-                async with asyncio.timeout(_TOKEN_SECONDS):
-                    token = await reader.readexactly(TOKEN_BYTES)
-                if hmac.compare_digest(token, self.token):
+                async with asyncio.timeout(_PROOF_SECONDS):
+                    is_server = await self._exchange_proofs(reader, writer)
+                if is_server:
                     await self._take_requests(reader, writer)
         finally:
             self._connections.discard(writer)
             writer.close()
+
+    async def _exchange_proofs(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        """Whether the other end knows the token."""
+        nonce = secrets.token_bytes(NONCE_BYTES)
+        nonces = await reader.readexactly(NONCE_BYTES) + nonce
+        writer.write(nonce + prove(self.token, "replica", nonces))
+        proof = await reader.readexactly(PROOF_BYTES)
+        return hmac.compare_digest(proof, prove(self.token, "server", nonces))
 
     async def _take_requests(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         coming = asyncio.ensure_future(read_message(reader))

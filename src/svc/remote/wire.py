@@ -5,19 +5,22 @@ Where there are more processes with the engine than servers, sentences go there,
 Ray, or the first process of a machine, tells where the replicas are, and starts what is missing. Audio does not pass
 through Ray: its calls take ten times as long for each chunk as the connection itself.
 
-A connection begins with the replica's token, which only those are told who may call it. Then come requests, each of
-which is answered before the next. Closing it cancels the request. A message is pickled, and its arrays follow as they
-are, so that pickle does not copy them: first the number of these parts, then their lengths, then the parts.
+A connection begins with proofs from both ends that they know the replica's token, which itself is not sent: what they
+exchange afterwards is unpickled, and that can run any code. Then come requests, each of which is answered before the
+next. Closing it cancels the request. A message is pickled, and its arrays follow as they are, so that pickle does not
+copy them: first the number of these parts, then their lengths, then the parts.
 """
 
 import asyncio
+import hmac
 import pickle
+import secrets
 import socket
 import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, chain, pairwise
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -26,7 +29,7 @@ from svc.text.language import Language
 from svc.text.parsed_text import Replacement
 from svc.text.phrases import Word
 
-TOKEN_BYTES = 32
+TOKEN_BYTES = NONCE_BYTES = PROOF_BYTES = 32
 
 _NUMBER = struct.Struct("!I")
 _RECEIVED_BYTES = 256 * 1024  # at a time: a few seconds of audio
@@ -79,6 +82,16 @@ class EngineDescription:
     token: bytes
 
 
+class NotTheReplica(ConnectionError):
+    """Something else listens where a replica was."""
+
+
+def prove(token: bytes, role: Literal["server", "replica"], nonces: bytes) -> bytes:
+    """What shows that its sender knows the token. `nonces` are the random bytes of the server, then of the replica; the
+    role keeps one end from sending back what it got from the other."""
+    return hmac.digest(token, role.encode() + nonces, "sha256")
+
+
 def pack(message: object) -> bytes:
     arrays: list[pickle.PickleBuffer] = []
     content = pickle.dumps(message, 5, buffer_callback=arrays.append)
@@ -107,12 +120,28 @@ class Connection:
     """To a replica. It blocks: it is used in the threads of the scheduler, which wait for their audio anyway."""
 
     def __init__(self, replica: EngineDescription, seconds: float) -> None:
-        """Every answer must come within so many seconds. Raises `OSError` if the replica cannot be reached."""
+        """Every answer must come within so many seconds. Raises `OSError` or `EOFError` if the replica cannot be
+        reached."""
         self._socket = socket.create_connection((replica.host, replica.port), timeout=_CONNECT_SECONDS)
-        self._socket.settimeout(seconds)
-        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._received = bytearray()  # and not yet read
-        self._socket.sendall(replica.token)
+        try:
+            self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            self._exchange_proofs(replica.token)
+            self._socket.settimeout(seconds)
+        except BaseException:
+            self.close()
+            raise
+
+    def _exchange_proofs(self, token: bytes) -> None:
+        nonce = secrets.token_bytes(NONCE_BYTES)
+        self._socket.sendall(nonce)
+        while len(self._received) < NONCE_BYTES + PROOF_BYTES:
+            self._receive()
+        nonces = nonce + self._received[:NONCE_BYTES]
+        if not hmac.compare_digest(self._received[NONCE_BYTES:], prove(token, "replica", nonces)):
+            raise NotTheReplica
+        self._received.clear()
+        self._socket.sendall(prove(token, "server", nonces))
 
     def ask(self, utterance: Utterance, due: Due) -> Iterator[Spoken]:
         """Raises `OSError` or `EOFError` when the replica is lost, and what the engine raised when that has failed.
@@ -150,12 +179,15 @@ class Connection:
         """Those that have come; waits for the first."""
         messages: list[Any] = []
         while not messages:
-            received = self._socket.recv(_RECEIVED_BYTES)
-            if not received:
-                raise EOFError
-            self._received += received
+            self._receive()
             messages = list(self._take_messages())
         return messages
+
+    def _receive(self) -> None:
+        received = self._socket.recv(_RECEIVED_BYTES)
+        if not received:
+            raise EOFError
+        self._received += received
 
     def _take_messages(self) -> Iterator[Any]:
         """Those that are complete."""

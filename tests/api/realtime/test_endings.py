@@ -5,19 +5,24 @@ import gc
 import json
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
+from typing import TypeVar
 
 import httpx
 import pytest
 from websockets.exceptions import InvalidStatus
 
 from svc.api.realtime.context import Context
+from svc.auth.keys import Scope
+from svc.auth.table import KeysTable
 from svc.text.g2p import Phonemizer
 from tests.api.realtime.conftest import Frame, Running, eventually, join_characters, running
 from tests.auth.clock import Clock
 
 pytestmark = pytest.mark.slow
+
+T = TypeVar("T")
 
 KINDS = ["stream-input", "multi-stream-input"]
 LONG = "This is a long sentence that goes on and on. " * 12
@@ -26,9 +31,20 @@ LONG = "This is a long sentence that goes on and on. " * 12
 @pytest.fixture
 def guarded(phonemizer: Phonemizer, tmp_path: Path) -> Iterator[tuple[Running, Clock]]:
     clock = Clock(1_800_000_000)
-    table = f"sqlite:///{tmp_path}/keys.db"
-    with running(phonemizer, clock, api_key="right", api_keys_table=table, keys_cache_seconds=0) as service:
+    with running(phonemizer, clock, api_key="right", api_keys_table=_table(tmp_path), keys_cache_seconds=0) as service:
         yield service, clock
+
+
+def _table(folder: Path) -> str:
+    return f"sqlite:///{folder}/keys.db"
+
+
+async def _with_table(folder: Path, use: Callable[[KeysTable], Awaitable[T]]) -> T:
+    table = KeysTable(_table(folder))
+    try:
+        return await use(table)
+    finally:
+        await table.close()
 
 
 @pytest.mark.parametrize(
@@ -89,6 +105,22 @@ def test_a_token_that_expires_ends_the_socket_with_the_next_message(guarded: tup
         caller.send({"text": "Hello there.", "context_id": "a", "flush": True})
         caller.until(lambda frame: "." in join_characters([frame]))
         clock.now += 3600
+        (frame,) = caller.send({"text": "And more.", "context_id": "a"}).rest()
+        assert (frame["error"], caller.close_code) == ("invalid_api_key", 1008)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("mint", ["tokens/ephemeral", "single-use-token/tts_websocket"])
+def test_a_token_whose_key_is_rotated_ends_the_socket_with_the_next_message(
+    guarded: tuple[Running, Clock], tmp_path: Path, kind: str, mint: str
+) -> None:
+    service, clock = guarded
+    key, stored = asyncio.run(_with_table(tmp_path, lambda table: table.create(clock(), scopes=[Scope.FULL])))
+    token = httpx.post(f"{service.address}/v1/{mint}", headers={"xi-api-key": key}).json()["token"]
+    with service.open(kind, authorization=f"Bearer {token}") as caller:
+        caller.send({"text": "Hello there.", "context_id": "a", "flush": True})
+        caller.until(lambda frame: "." in join_characters([frame]))
+        asyncio.run(_with_table(tmp_path, lambda table: table.rotate(stored.id)))
         (frame,) = caller.send({"text": "And more.", "context_id": "a"}).rest()
         assert (frame["error"], caller.close_code) == ("invalid_api_key", 1008)
 

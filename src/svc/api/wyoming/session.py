@@ -167,7 +167,8 @@ class WyomingSession:
         language = Language.parse(code, default.language) if isinstance(code, str) else None
         if language is None or language is default.language:
             return default, language
-        return next((voice for voice in self._voices if voice.language is language), default), language
+        spoken_by = (voice for voice in self._voices.list_for(WYOMING) if voice.language is language)
+        return next(spoken_by, default), language
 
     def _write(self, event: Event) -> None:
         text = event.data.get("text")
