@@ -107,11 +107,16 @@ def svc(*arguments: str) -> None:
     """The real one, in a process that has it loaded. A server is stopped as soon as it listens."""
     if arguments[:1] != ("serve",):
         sys.exit(Call(arguments, sys.stdout.fileno()).ended())
+    if "SVC_WYOMING_PORT" in os.environ:
+        os.environ["SVC_WYOMING_PORT"] = "0"
     reading, writing = os.pipe()
     call = Call((*arguments, "--host", "127.0.0.1", "--port", "0"), writing)
     os.close(writing)
     with os.fdopen(reading) as output:
         said = output.readline()
+        if "SVC_WYOMING_PORT" in os.environ:
+            _is(said.startswith("svc speaks Wyoming on tcp://127.0.0.1:"), f"the server said {said!r}")
+            said = output.readline()
         _is(said.startswith("svc listens on http://127.0.0.1:"), f"the server said {said!r}")
         os.kill(call.process, signal.SIGTERM)
         status = call.ended()
