@@ -27,7 +27,7 @@ class Allowed(NamedTuple):
 ALLOWED = (
     Allowed(
         "src/svc/data/refinement.onnx",
-        "84f3c4375ca273a96de94c650a012721523290b3107ba5ce51b32dbca0499618",
+        "6ec74005e496b4161489ea8e38e5a960bfea6c2fa1459e757547824222e0168a",
         "gradients of a voice's similarity, for refinement",
     ),
     Allowed(
@@ -37,7 +37,7 @@ ALLOWED = (
     ),
     Allowed(
         "src/svc/data/turbo-batch-speech.onnx",
-        "4f83d6b79aa29280e304ab2b997a5f1d9355cefb87020088f3220e5c85cca48b",
+        "31066d4e82d52799a30eecb415cf9f4b21655ddc7bcba5a9355409ba37757926",
         "all networks of svc-turbo in one, for a GPU",
     ),
     Allowed(

@@ -22,7 +22,6 @@ pack() {
   runtime=onnxruntime-gpu==1.31.1
   if [ "${2:-}" = cpu ]; then
     runtime=onnxruntime==1.31.1
-    rm -f "$kit"/svc/src/svc/data/turbo-batch-speech.onnx
   fi
   python3 -m pip wheel -q --no-deps -w "$kit" "$kit/svc"
   sed -n '/^dependencies = \[/,/^\]/s/^ *"\(.*\)",$/\1/p' "$root/pyproject.toml" |

@@ -1,10 +1,9 @@
 """Exports the graph that the service runs on a GPU: floats, a batch of whole utterances.
 
-    python -m acoustic.export_batches run ../src/svc/data    # run holds prosody.pt, decoder.pt, head.pt
+    python -m acoustic.export_batches run floats    # run holds prosody.pt, decoder.pt, head.pt
 
-Writes turbo-batch-speech.onnx and turbo-batch.sha256. `acoustic.batching` says what it is given; the first axis of
-every input and output is the batch. Weights are stored as fp16, as they were trained, and ONNX Runtime makes floats of
-them when it loads them.
+Writes turbo-batch-speech.onnx. `acoustic.batching` says what it is given; the first axis of every input and output is
+the batch. Weights are stored as fp16, as they were trained; `acoustic.share_weights` points to those in int8 instead.
 """
 
 import argparse
@@ -16,9 +15,9 @@ import torch
 from acoustic import model
 from acoustic.batching import SpeechGraph
 from acoustic.export import store_as_fp16
-from acoustic.export_streams import write_hashes
+from acoustic.export_streams import PREFIX
 
-PREFIX, NAME = "turbo-batch", "speech"
+NAME = "batch-speech"
 OPSET = 18
 """The newest for which ONNX Runtime has CUDA kernels of all that is needed: what it computes on the CPU is copied there
 and back."""
@@ -65,7 +64,6 @@ def main() -> None:
     args = parser.parse_args()
     args.folder.mkdir(parents=True, exist_ok=True)
     export(args.run, args.folder)
-    write_hashes(args.folder, PREFIX, [NAME])
 
 
 if __name__ == "__main__":

@@ -2,8 +2,9 @@
 
     python -m acoustic.restore ../src/svc/data/turbo-batch-speech.onnx run
 
-writes run/{prosody,decoder,head}.pt, in fp16 as they were trained. The exporter renames and transposes weights, so
-networks of random weights are exported, too: where each of their values comes to lie, the trained one lies.
+writes run/{prosody,decoder,head}.pt, as precise as the shipped weights are: large matrices in int8, the rest in fp16.
+The exporter renames and transposes weights, so networks of random weights are exported, too: where each of their values
+comes to lie, the trained one lies.
 """
 
 import argparse
@@ -14,6 +15,7 @@ import numpy as np
 import onnx
 import torch
 from onnx import numpy_helper
+from onnx.reference import ReferenceEvaluator
 from torch import Tensor, nn
 
 from acoustic import export_batches, model
@@ -21,6 +23,8 @@ from acoustic import export_batches, model
 NAMES = ("prosody", "decoder", "head")
 MARKS = 4
 """So many values of a random tensor tell it from all others."""
+MAKERS = ("Cast", "DequantizeLinear", "Identity", "Mul", "Reshape", "Slice", "Sub", "Transpose")
+"""Operators that make weights of what is stored."""
 NOT_EXPORTED = ("feature_mean", "feature_scale")
 """Buffers of the older head, which this one does not use."""
 
@@ -61,13 +65,14 @@ def randomise(network: nn.Module) -> None:
 def read_tensors(path: Path) -> list[np.ndarray]:
     """The weights in the order in which the nodes use them: the exporter stores two that are equal only once."""
     graph = onnx.load(path).graph
-    tensors = {tensor.name: tensor for tensor in graph.initializer}
-    tensors |= {node.output[0]: node.attribute[0].t for node in graph.node if node.op_type == "Constant"}
+    tensors = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
+    arrays = []
     for node in graph.node:
-        if node.op_type in ("Cast", "Identity") and node.input[0] in tensors:
-            tensors[node.output[0]] = tensors[node.input[0]]
-    inputs = [name for node in graph.node for name in node.input if node.op_type not in ("Cast", "Identity")]
-    arrays = [numpy_helper.to_array(tensors[name]) for name in inputs if name in tensors]
+        if node.op_type in ("Constant", *MAKERS) and all(name in tensors for name in node.input):
+            given = {name: tensors[name] for name in node.input}
+            (tensors[node.output[0]],) = ReferenceEvaluator(node).run(None, given)
+        else:
+            arrays += [tensors[name] for name in node.input if name in tensors]
     return [array.astype(np.float32) for array in arrays if array.dtype in (np.float32, np.float16)]
 
 

@@ -19,12 +19,14 @@ import onnxruntime as ort
 
 from svc.audio.equalizer import BANDS, SpectralEnvelope, matching_gains, measure_envelope
 from svc.cloning.speaker_encoder import NETWORK, NETWORK_SHA256, RATE, measure_log_mel, prepare_clip
+from svc.engine.batches import GRAPH
+from svc.engine.networks import FILES, GRAPHS
 from svc.engine.protocol import Samples
 from svc.engine.runtime import Runtime
 from svc.engine.weights import read_packaged_model, read_packaged_models
 from svc.voices.parameters import LARGEST, LAYERS, VoiceParameters
 
-_GRAPH, _GRAPH_SHA256 = "data/refinement.onnx", "84f3c4375ca273a96de94c650a012721523290b3107ba5ce51b32dbca0499618"
+_GRAPH, _GRAPH_SHA256 = "data/refinement.onnx", "6ec74005e496b4161489ea8e38e5a960bfea6c2fa1459e757547824222e0168a"
 _TARGETS, _TARGETS_SHA256 = (
     "data/refinement-targets.onnx",
     "53a6a84a4f54bb7e74d8f668bed11fe37484eb77f6677cba3d1fcf6b8016f3ec",
@@ -73,7 +75,7 @@ class GradientRefiner:
     @classmethod
     def load(cls, threads: int = 2) -> Self:
         """Raises `EngineUnavailable` when a file is damaged, also one of those that the graphs' weights lie in."""
-        read_packaged_models("data/turbo-batch", ["speech"])
+        read_packaged_models(FILES, [*GRAPHS, GRAPH])
         read_packaged_model(NETWORK, NETWORK_SHA256)
         read_packaged_model(_GRAPH, _GRAPH_SHA256)
         read_packaged_model(_TARGETS, _TARGETS_SHA256)

@@ -6,19 +6,22 @@ few, and makes each as it is alone. What lies after an utterance's own end is cu
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from svc.engine.batcher import MOST_AT_ONCE
+from svc.engine.networks import FILES, GRAPHS
 from svc.engine.phonemes import SAMPLES_PER_FRAME, PhonemeFrames, locate_phonemes, tokenize, vary_prosody
 from svc.engine.protocol import TIMBRE_PHONEMES, Samples, Utterance
 from svc.engine.runtime import Runtime
 from svc.engine.weights import read_packaged_models
 
-FILES, GRAPH = "data/turbo-batch", "speech"
-"""As `svc.engine.networks.FILES`."""
+GRAPH = "batch-speech"
+"""Its matrices are those of the graphs for a CPU, and lie there, in int8."""
 
 _SHORTEST = 32  # tokens
 _MOST_TOKENS = MOST_AT_ONCE * 128  # of a batch, which bounds its memory and the time for which others wait
@@ -61,8 +64,9 @@ class BatchedNetworks:
 def load_batched_networks(runtime: Runtime) -> tuple[BatchedNetworks, str]:
     """The networks and their fingerprint; raises `EngineUnavailable` without the device, or when a file is missing."""
     runtime.require_device()
-    models, fingerprint = read_packaged_models(FILES, [GRAPH])
-    return BatchedNetworks(runtime.create_session(models[GRAPH], tf32=True)), fingerprint
+    _, fingerprint = read_packaged_models(FILES, [*GRAPHS, GRAPH])
+    path = Path(str(files("svc").joinpath(f"{FILES}-{GRAPH}.onnx")))
+    return BatchedNetworks(runtime.create_session(path, tf32=True)), fingerprint
 
 
 def choose_length(tokens: int) -> int:

@@ -58,6 +58,8 @@ class Runtime:
         options.intra_op_num_threads = self.threads
         # A thread that spins while it waits takes a core from other work.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        # Float weights that are stored as int8 are made once, when they are loaded.
+        options.add_session_config_entry("session.disable_quant_qdq", "1")
         # An arena keeps the memory of the longest utterance, and memory patterns are kept for every length.
         options.enable_cpu_mem_arena = options.enable_mem_pattern = False
         provider_options = dict(_PROVIDER_OPTIONS[self.device])
