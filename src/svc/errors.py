@@ -44,6 +44,7 @@
     ├── BodyTooLarge          413  request_too_large
     ├── MessageTooLarge       413  message_too_large
     ├── UnsupportedMediaType  415  unsupported_media_type
+    ├── RangeNotSatisfiable   416  range_not_satisfiable
     ├── TooManyConcurrentRequests  429  too_many_concurrent_requests
     ├── RateLimitExceeded     429  rate_limit_exceeded
     ├── Busy                  429  system_busy
@@ -451,8 +452,10 @@ class PathNotFound(SvcError):
     http_status = 404
     status = "not_found"
 
-    def __init__(self) -> None:
-        super().__init__("This path does not exist. /docs has the reference.")
+    def __init__(self, meant: str | None = None) -> None:
+        """`meant` is a path that does exist and differs as it does with a wrong base URL."""
+        hint = f"Did you mean {meant[:100]}? Check the base URL of your client" if meant else "/docs has the reference"
+        super().__init__(f"This path does not exist. {hint}.")
 
 
 class NotOffered(SvcError):
@@ -513,6 +516,14 @@ class UnsupportedMediaType(SvcError):
 
     def __init__(self, content_type: str, wanted: str = "JSON (Content-Type: application/json)") -> None:
         super().__init__(f"Send {wanted}, not {content_type[:60]}.")
+
+
+class RangeNotSatisfiable(SvcError):
+    http_status = 416
+    status = "range_not_satisfiable"
+
+    def __init__(self, size: int) -> None:
+        super().__init__(f"The range is not within the {size} bytes that there are.")
 
 
 class TooManyConcurrentRequests(SvcError):

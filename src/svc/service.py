@@ -1,6 +1,7 @@
 """The parts of the service, made from the settings and joined together; none of them knows the web."""
 
 import asyncio
+import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, nullcontext, suppress
@@ -27,7 +28,7 @@ from svc.engine import weights
 from svc.engine.fake import FakeEngine
 from svc.engine.protocol import Engine
 from svc.engine.turbo import TurboEngine
-from svc.errors import EngineUnavailable, SvcError
+from svc.errors import EngineUnavailable, SvcError, VoiceNotFound
 from svc.event_loop import EventLoopMonitor
 from svc.lifecycle import Lifecycle
 from svc.metrics import Metrics
@@ -45,6 +46,8 @@ from svc.voices.object_store import open_object_store
 from svc.voices.settings import VoiceSettingsStore
 from svc.voices.store import VoiceStore
 from svc.voices.sync import VoiceSync
+
+log = logging.getLogger(__name__)
 
 # One process cannot encode and send the audio of more.
 _MAX_REMOTE_WORKERS = 256
@@ -103,6 +106,7 @@ class Service:
         self.voice_settings = VoiceSettingsStore(settings.data_dir)
         self.custom_voices = create_custom_voices(settings, self.voices)
         self.custom_voices.load()
+        check_default_voice(settings, self.voices)
         self.voice_sync = create_voice_sync(settings, self.custom_voices)
         self.dictionaries = create_dictionaries(settings)
         self.dictionaries.load()
@@ -204,6 +208,21 @@ def create_catalogue(settings: Settings) -> VoiceCatalogue:
     """The catalogue of the built-in voices; custom voices are loaded into it."""
     private = settings.voice_sharing == "private"
     return VoiceCatalogue(load_built_in_voices(), settings.default_voice, settings.strict_voices, private)
+
+
+def check_default_voice(settings: Settings, voices: VoiceCatalogue) -> None:
+    """Raises unless SVC_DEFAULT_VOICE exists, or may be a custom voice that the mirror has yet to bring."""
+    try:
+        voices.find_default()
+    except VoiceNotFound:
+        if settings.voice_mirror is None or not settings.default_voice.startswith("custom"):
+            reason = "It is SVC_DEFAULT_VOICE; `svc voices list` lists the voices."
+            raise VoiceNotFound(settings.default_voice, reason) from None
+        log.warning(
+            "SVC_DEFAULT_VOICE=%s is not here; until the mirror brings it, %s speaks for unknown ids",
+            settings.default_voice,
+            voices.default.key,
+        )
 
 
 def create_custom_voices(settings: Settings, voices: VoiceCatalogue) -> CustomVoices:

@@ -126,7 +126,8 @@ class Settings(BaseSettings):
     SVC_DEVICE=cuda. Half a GPU puts two replicas on one."""
 
     default_voice: str = FALLBACK_VOICE
-    """The voice for unknown voice ids: an id, or a name such as `af_heart`."""
+    """The voice for unknown voice ids: an id, or a name such as `af_heart`. One that does not exist is an error at the
+    start, or a warning if it is a custom voice that SVC_VOICE_MIRROR may still bring."""
 
     strict_voices: bool = False
     """Return 404 `voice_not_found` for an unknown voice id instead of using the default voice."""

@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from svc.api.json_uploads import InvalidUpload, parse_json
+from svc.api.uploads import Upload
 from svc.app import create_app
 from svc.engine.fake import FakeEngine
 from svc.errors import BodyTooLarge
@@ -42,6 +43,28 @@ def service(phonemizer: Phonemizer, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 PATHS = ("/voices", "/v1/voices/add", f"/v1/voices/{VOICE.voice_id}/edit")
+
+
+@pytest.mark.parametrize(
+    ("fields", "name"),
+    [
+        ({"display_name": "Anna"}, "Anna"),
+        ({"name": "Anna", "display_name": "Berta"}, "Anna"),
+        ({"name": None, "display_name": " Anna  B. "}, "Anna B."),
+        ({"name": "", "display_name": "Anna"}, "Anna"),
+        ({"name": None, "display_name": None}, None),
+    ],
+)
+def test_a_voice_is_named_by_its_display_name_too(
+    service: TestClient, fields: dict[str, str | None], name: str | None
+) -> None:
+    assert Upload([], fields).name() == name
+    given = {field: value for field, value in fields.items() if value is not None}
+    as_form = service.post("/voices", data=given, files={"files": b"nothing"})
+    as_json = service.post("/voices", json={**fields, "files": ["UklGRg=="]})
+    for response in (as_form, as_json):
+        assert response.status_code == (400 if name else 422)
+        assert name is None or response.json()["detail"]["status"] == "not_audio"
 
 
 @pytest.mark.parametrize("path", PATHS)

@@ -8,11 +8,16 @@ import pytest
 from fastapi.testclient import TestClient
 
 from svc.api.voice_schemas import VoiceList, VoicePage
+from svc.app import create_app
 from svc.engine.fake import FakeEngine
+from svc.errors import VoiceNotFound
 from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline
 from svc.text.g2p import Phonemizer
+from svc.voices.store import VoiceStore
+from tests.cloning.fakes import load_fake_encoder
 from tests.conftest import serve_ready
+from tests.voices.examples import make_voice
 
 HEART = "svcAfHeart0000000000"
 
@@ -72,7 +77,52 @@ def test_search_pages_and_counts(client: TestClient) -> None:
     assert ask(category="cloned")["total_count"] == 0
     assert ask(voice_ids=[HEART])["total_count"] == 1
     assert ask(gender="female", accent="japanese")["total_count"] == 4
-    assert ask(page_size=100000, next_page_token="", collection_id="x", fine_tuning_state="y")["has_more"] is False
+    assert ask(page_size=100000, next_page_token="", collection_id="", fine_tuning_state="")["has_more"] is False
+    assert ask(collection_id="x")["total_count"] == ask(fine_tuning_state="fine_tuned")["total_count"] == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "usual"),
+    [
+        ({"gender": "Female"}, {"gender": "female"}),
+        ({"gender": " MALE "}, {"gender": "male"}),
+        ({"language": "EN"}, {"language": "en"}),
+        ({"language": "English"}, {"language": "en"}),
+        ({"language": "en-US"}, {"accent": "american"}),
+        ({"language": "en_gb"}, {"accent": "british"}),
+        ({"language": "es-MX"}, {"language": "es"}),
+        ({"language": ["IT", "fr-FR"]}, {"language": ["it", "fr"]}),
+        ({"accent": "British", "age": "Middle_Aged"}, {"accent": "british"}),
+        ({"use_cases": "Conversational"}, {}),
+        ({"category": "Premade"}, {}),
+        ({"voice_type": "Default"}, {}),
+        ({"voice_type": "PERSONAL"}, {"category": "cloned"}),
+        ({"sort": "Name", "sort_direction": "DESC"}, {"sort": "name", "sort_direction": "desc"}),
+        ({"gender": "", "language": "", "category": "", "age": " "}, {}),
+        ({"language": "xx-YY"}, {"language": "de"}),
+    ],
+)
+def test_filters_find_what_they_name_in_whatever_case(
+    client: TestClient, given: dict[str, str | list[str]], usual: dict[str, str | list[str]]
+) -> None:
+    found, expected = (
+        [voice["voice_id"] for voice in client.get("/v2/voices", params={"page_size": 100, **each}).json()["voices"]]
+        for each in (given, usual)
+    )
+    assert found == expected
+    assert bool(found) != ("xx-YY" in given.values() or "PERSONAL" in given.values())
+
+
+def test_the_case_of_formats_and_languages_does_not_matter(client: TestClient) -> None:
+    def speak(output_format: str, language: str) -> tuple[bytes, str]:
+        response = client.post(
+            f"/v1/text-to-speech/af_heart?output_format={output_format}",
+            json={"text": "Guten Tag.", "language_code": language},
+        )
+        assert response.status_code == 200
+        return response.content, response.headers["x-svc-language"]
+
+    assert speak("PCM_16000", "DE") == speak("pcm_16000", "de") == speak("Pcm_16000", "German")
 
 
 @pytest.mark.parametrize("token", ["nonsense", "YXQgLTE=", "YXQgMA==", "YXQgMjA", "IGF0IDIw", "é", "99", "YXQgMjA= "])
@@ -92,6 +142,31 @@ def test_legacy_names_are_listed_on_request(client: TestClient, phonemizer: Phon
     assert len(client.get("/v1/voices?show_legacy=false").json()["voices"]) == 54
     with serve_ready(Settings(strict_voices=True), Pipeline(FakeEngine(), phonemizer)) as strict:
         assert len(strict.get("/v1/voices?show_legacy=true").json()["voices"]) == 54, "their ids are unknown there"
+
+
+def test_clones_are_listed_under_their_ids_too_and_those_of_others_last(phonemizer: Phonemizer, tmp_path: Path) -> None:
+    own, other = (make_voice("Rachel", key_id=key_id, reference=None) for key_id in ("static-1", "static-2"))
+    for voice in (own, other):
+        VoiceStore(tmp_path / "voices").add(voice, None)
+    settings = Settings.model_validate({"api_keys": "first, second, third", "data_dir": tmp_path})
+    with serve_ready(settings, Pipeline(FakeEngine(), phonemizer), load_fake_encoder) as service:
+
+        def list_ids(key: str, name: str) -> list[str]:
+            answer = service.get("/v1/voices?show_legacy=true", headers={"xi-api-key": key}).json()
+            return [voice["voice_id"] for voice in answer["voices"] if voice["name"] == name]
+
+        legacy = "21m00Tcm4TlvDq8ikWAM"
+        assert list_ids("first", "Rachel") == [own.voice_id, legacy, other.voice_id]
+        assert list_ids("second", "Rachel") == [other.voice_id, legacy, own.voice_id]
+        assert list_ids("third", "Rachel")[0] == legacy
+        for voice in (own, other):
+            assert list_ids("third", voice.voice_id) == [voice.voice_id]
+        assert len(service.get("/v1/voices", headers={"xi-api-key": "first"}).json()["voices"]) == 56
+
+        speech = service.post(
+            "/v1/text-to-speech/Rachel?output_format=pcm_8000", json={"text": "Hi."}, headers={"xi-api-key": "third"}
+        )
+        assert speech.headers["x-svc-voice"] == HEART
 
 
 def test_voices_are_searched_by_every_id_that_names_one(client: TestClient, phonemizer: Phonemizer) -> None:
@@ -152,10 +227,70 @@ def test_previews_play(client: TestClient) -> None:
     assert client.get("/previews/..%2f..%2fetc%2fpasswd.mp3").status_code == 404
 
 
-@pytest.mark.parametrize("voice", ["nobody", ""])
-def test_wrong_default_voice_stops_the_server(voice: str, phonemizer: Phonemizer) -> None:
-    from svc.app import create_app
-    from svc.errors import VoiceNotFound
+@pytest.mark.parametrize(
+    ("headers", "status", "length", "part"),
+    [
+        ({"range": "bytes=0-1"}, 206, 2, "bytes 0-1/{}"),
+        ({"range": "bytes=5-"}, 206, -5, "bytes 5-{last}/{}"),
+        ({"range": "bytes=-7"}, 206, 7, "bytes {first}-{last}/{}"),
+        ({"range": "bytes=0-99999999"}, 206, 0, "bytes 0-{last}/{}"),
+        ({"range": "bytes=99999999-"}, 416, None, "bytes */{}"),
+        ({"range": "bytes=-0"}, 416, None, "bytes */{}"),
+        ({"range": "bytes=3-1"}, 200, 0, None),
+        ({"range": "bytes=0-1,4-5"}, 200, 0, None),
+        ({"range": "items=0-1"}, 200, 0, None),
+        ({"range": "bytes=0-1", "if-range": '"other"'}, 200, 0, None),
+        ({"range": "bytes=0-1", "if-range": "{etag}"}, 206, 2, "bytes 0-1/{}"),
+        ({"if-none-match": '"other"'}, 200, 0, None),
+        ({"if-none-match": '"other", W/{etag}'}, 304, None, None),
+        ({"if-none-match": "*", "range": "bytes=0-1"}, 304, None, None),
+    ],
+)
+def test_players_ask_for_parts_of_previews(
+    client: TestClient, headers: dict[str, str], status: int, length: int | None, part: str | None
+) -> None:
+    whole = client.get("/previews/bm_george.mp3")
+    etag, size = whole.headers["etag"], len(whole.content)
+    assert whole.headers["accept-ranges"] == "bytes"
+    sent = {name: value.replace("{etag}", etag) for name, value in headers.items()}
+    response = client.get("/previews/bm_george.mp3", headers=sent)
+    assert response.status_code == status
+    expected = part and part.format(size, first=size - 7, last=size - 1)
+    assert response.headers.get("content-range") == expected
+    if length is None:
+        return
+    assert len(response.content) == (length if length > 0 else size + length)
+    assert response.headers["content-length"] == str(len(response.content))
+    start = int(expected.split()[1].split("-")[0]) if expected else 0
+    assert whole.content[start:].startswith(response.content)
 
-    with pytest.raises(VoiceNotFound):
-        create_app(Settings(default_voice=voice), Pipeline(FakeEngine(), phonemizer))
+
+def start(voice: str, phonemizer: Phonemizer, folder: Path, **others: object) -> TestClient:
+    settings = Settings.model_validate({"default_voice": voice, "data_dir": folder, **others})
+    return TestClient(create_app(settings, Pipeline(FakeEngine(), phonemizer)))
+
+
+@pytest.mark.parametrize("voice", ["nobody", "", "custom-nope", "svcNobody00000000000"])
+def test_a_wrong_default_voice_stops_the_server(voice: str, phonemizer: Phonemizer, tmp_path: Path) -> None:
+    with pytest.raises(VoiceNotFound, match="SVC_DEFAULT_VOICE"):
+        start(voice, phonemizer, tmp_path)
+
+
+def test_a_default_voice_may_still_come_from_the_mirror(
+    phonemizer: Phonemizer, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    mirror = f"file://{tmp_path}/mirror"
+    start("custom-nope", phonemizer, tmp_path, voice_mirror=mirror)
+    assert "SVC_DEFAULT_VOICE=custom-nope" in caplog.text
+    with pytest.raises(VoiceNotFound, match="SVC_DEFAULT_VOICE"):
+        start("bm_gorge", phonemizer, tmp_path, voice_mirror=mirror)
+
+
+def test_a_clone_may_be_the_default_voice(
+    phonemizer: Phonemizer, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    VoiceStore(tmp_path / "voices").add(voice := make_voice("Anna", reference=None), None)
+    for given in (voice.voice_id, voice.voice_id.removeprefix("custom-"), "Anna"):
+        service = start(given, phonemizer, tmp_path)
+        assert service.get("/v1/voices/nobody").json()["voice_id"] == voice.voice_id
+    assert "SVC_DEFAULT_VOICE" not in caplog.text

@@ -1,6 +1,7 @@
 """The catalogue: which voice an id, a key or a name stands for."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -46,9 +47,11 @@ def test_a_strict_catalogue_refuses_unknown_ids() -> None:
         assert len(error.value.message) < 200
 
 
-def test_an_unknown_default_voice_is_refused_at_startup() -> None:
-    with pytest.raises(VoiceNotFound, match="nobody"):
-        VoiceCatalogue(load_built_in_voices(), default="nobody")
+def test_a_default_voice_that_does_not_exist_is_replaced_by_the_fallback() -> None:
+    voices = VoiceCatalogue(load_built_in_voices(), default="custom-nope")
+    with pytest.raises(VoiceNotFound, match="custom-nope"):
+        voices.find_default()
+    assert voices.default.key == "af_heart"
 
 
 def test_legacy_names_and_their_ids_have_a_voice(voices: VoiceCatalogue) -> None:
@@ -85,3 +88,71 @@ def test_a_private_voice_exists_for_its_owner_and_the_operator_only() -> None:
         assert len(voices.list_for(other)) == 55
         voices.replace_custom([owned, make_voice("Anna", key_id="3d4e5f")])
         assert voices.find("Anna", other).custom is not owned, "a hidden voice hides no other of its name"
+
+
+def _key(key_id: str) -> Principal:
+    return Principal(key_id, frozenset({Scope.FULL}))
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("prefix", ["", "custom", "custom-"])
+def test_ids_of_custom_voices_are_found_as_clients_send_them(prefix: str, strict: bool) -> None:
+    voices = VoiceCatalogue(load_built_in_voices(), strict=strict)
+    plain, prefixed = make_voice(), replace(make_voice(), voice_id="custom-customABCDEFGHIJKLMN")
+    voices.replace_custom([plain, prefixed])
+    for voice in (plain, prefixed):
+        given = prefix + voice.voice_id.removeprefix("custom-")
+        assert voices.find(given).custom is voice
+        assert voices.find(f"{given}(2)+af_sky").custom_parts == (voice,)
+        assert voices.resolve(given, _key("0a1b2c")).custom is voice
+    assert voices.find("svcAfHeart0000000000").key == "af_heart", "an id of a built-in voice comes first"
+    for unknown in (prefix + "x" * 20, plain.voice_id.upper(), f"{plain.voice_id}x", f"custom--{plain.voice_id[7:]}"):
+        with pytest.raises(VoiceNotFound):
+            voices.find(unknown)
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("Rachel", "af_heart"),
+        ("sam", "am_eric"),
+        ("21m00Tcm4TlvDq8ikWAM", "af_heart"),
+        ("af_bella(3)+af_nicole(1)", "af_bella(3)+af_nicole"),
+        ("Bella + Rachel", "af_bella+af_heart"),
+        ("af_sky(2)", "af_sky"),
+        ("Heart", "af_heart"),
+        ("af_heart", "af_heart"),
+    ],
+)
+def test_the_voice_of_another_key_takes_no_name_from_anything_else(name: str, meant: str) -> None:
+    voices = VoiceCatalogue(load_built_in_voices())
+    voices.replace_custom([make_voice(name, key_id="0a1b2c")])
+    for other in ("3d4e5f", "static-1", "wyoming"):
+        assert voices.find(name, _key(other)).key == voices.resolve(name, _key(other)).key == meant
+    common = voices.find_common(name)
+    assert common is not None
+    assert common.key == meant
+
+
+def test_a_key_finds_its_own_voice_of_a_name_before_those_of_others() -> None:
+    voices = VoiceCatalogue(load_built_in_voices())
+    first = replace(make_voice("Anna", key_id="0a1b2c"), created_at=1)
+    second, third = make_voice("Anna", key_id="3d4e5f"), make_voice("Rachel", key_id="3d4e5f")
+    voices.replace_custom([first, second, third])
+    assert voices.find("anna", _key("3d4e5f")).custom is second
+    assert voices.find("Rachel", _key("3d4e5f")).custom is third
+    assert voices.find("Anna+Rachel", _key("3d4e5f")).custom_parts == (second, third)
+    assert voices.find("Anna", _key("static-1")).custom is first, "shared voices have names for all"
+    assert voices.find("Anna+Rachel", _key("static-1")).custom_parts == (first,)
+    with pytest.raises(VoiceNotFound):
+        voices.find("Anna", _key("static-1"), names_of_others=False)
+    listed = [voice.custom for voice in voices.list_for(_key("3d4e5f")) if voice.custom]
+    assert [each for each in listed if each.name == "Anna"] == [second, first]
+    voices.replace_custom([make_voice("Rachel")])
+    assert voices.find("Rachel", _key("static-1")).custom, "whoever runs the server names voices for all"
+
+
+def test_a_name_like_a_mix_of_nothing_is_a_name() -> None:
+    voices = VoiceCatalogue(load_built_in_voices())
+    voices.replace_custom([voice := make_voice("Anna (2)", key_id="0a1b2c"), make_voice("Anna", key_id="0a1b2c")])
+    assert voices.find("Anna (2)", _key("3d4e5f")).custom is voice

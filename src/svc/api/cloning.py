@@ -19,7 +19,8 @@ from svc.voices.custom_voice import CustomVoice
 from svc.voices.settings import VoiceSettingsStore
 
 _FIELDS = {
-    "name": {"type": "string", "description": "The name of the voice."},
+    "name": {"type": "string", "description": "The name of the voice; required of a new one."},
+    "display_name": {"type": "string", "description": "The same as `name`."},
     "description": {"type": "string"},
     "labels": {"type": "object", "additionalProperties": {"type": "string"}},
     "language": {"type": "string", "description": "The language that the person speaks, such as `en` or `pt-BR`."},
@@ -64,14 +65,14 @@ def router(
         details = _parse_details(upload)
         return await cloner.clone(_require_clips(upload), details, get_principal(request).key_id)
 
-    @router.post("/voices", openapi_extra=_describe_body("files", ["name", "files"]))
+    @router.post("/voices", openapi_extra=_describe_body("files", ["files"]))
     async def clone_voice(request: Request) -> VoiceShape:
         """Clones a voice from recordings of a person; 10 to 20 seconds of clean speech work best."""
         voice, caller = voices.build_custom(await clone(request)), get_principal(request)
         settings = VoiceSettingsShape(**asdict(voice_settings.get(voice, caller)))
         return describe_voice(voice, caller, str(request.base_url), settings, refinement_queue)
 
-    @router.post("/v1/voices/add", openapi_extra=_describe_body("files", ["name", "files"]))
+    @router.post("/v1/voices/add", openapi_extra=_describe_body("files", ["files"]))
     async def add_voice(request: Request) -> AddedVoice:
         """Clones a voice like `POST /voices`, with the response of the commercial API."""
         return AddedVoice(voice_id=(await clone(request)).voice_id)
@@ -100,8 +101,8 @@ def router(
     @router.delete("/v1/voices/{voice_id}")
     async def remove_voice(voice_id: str, request: Request) -> Done:
         """Removes a cloned voice permanently. Requests that are using it are not interrupted."""
-        await cloner.remove(voice_id, get_principal(request))
-        await asyncio.to_thread(voice_settings.forget, voice_id)
+        removed = await cloner.remove(voice_id, get_principal(request))
+        await asyncio.to_thread(voice_settings.forget, removed)
         return Done()
 
     return router

@@ -89,11 +89,11 @@ def router(
     router = APIRouter(tags=["openai"], responses=_ERRORS)
 
     def resolve_voice(name: str | None, caller: Principal) -> Voice:
-        """The voice with that id or name; then that which speaks for OpenAI's; then as for every unknown id."""
+        """The voice with that id or name; then that which speaks for OpenAI's; then as for every id elsewhere."""
         if name is None:
             return voices.default
         try:
-            return voices.find(name, caller)
+            return voices.find(name, caller, names_of_others=False)
         except VoiceNotFound:
             return voices.resolve(VOICES.get(name.lower(), name), caller)
 

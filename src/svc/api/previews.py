@@ -8,6 +8,7 @@ import secrets
 
 from fastapi import APIRouter, Request, Response
 
+from svc.api import ranges
 from svc.api.disconnect import run_unless_disconnected
 from svc.errors import VoiceNotFound
 from svc.synthesis.previews import FORMAT, Previews
@@ -39,6 +40,6 @@ def router(previews: Previews, voices: VoiceCatalogue) -> APIRouter:
         if voice.custom and not secrets.compare_digest(token.encode(), voice.custom.preview_token.encode()):
             raise VoiceNotFound(voice_id)
         audio = await run_unless_disconnected(request, previews.get(voice))
-        return Response(audio, media_type=FORMAT.content_type, headers=_PRIVATE if voice.custom else None)
+        return ranges.respond(request, audio, FORMAT.content_type, _PRIVATE if voice.custom else {})
 
     return router

@@ -19,7 +19,9 @@ from svc.errors import InvalidForm, UnsupportedMediaType, UploadInterrupted
 from svc.text.language import Language
 
 _MOST_FILES, _MOST_FIELDS, _MOST_FIELD_BYTES = 25, 50, 64_000
-_TEXT_FIELDS = frozenset({"name", "description", "labels", "language", "language_code", "consent", "refine"})
+_TEXT_FIELDS = frozenset(
+    {"name", "display_name", "description", "labels", "language", "language_code", "consent", "refine"}
+)
 MAX_NAME_LENGTH, _LONGEST_DESCRIPTION = 100, 2_000
 _MOST_LABELS, _LONGEST_LABEL = 30, 300
 _TRUE = frozenset({"true", "1", "yes", "on"})
@@ -33,7 +35,8 @@ class Upload:
 
     def name(self) -> str | None:
         """The name, if there is one; raises when it is not allowed."""
-        name = self._text("name")
+        given = [self._text("name"), self._text("display_name")]
+        name = next((each for each in given if each), given[0])
         if name is None:
             return None
         name = " ".join(name.split())

@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from typing import Annotated
@@ -16,7 +17,8 @@ from svc.api.voice_schemas import Done, VoiceList, VoicePage, VoiceSettingsShape
 from svc.auth.keys import Principal
 from svc.cloning.refinement_queue import RefinementQueue
 from svc.errors import InvalidPageToken, MixedVoice, PathNotFound, VoiceNotFound
-from svc.voices.catalogue import Voice, VoiceCatalogue
+from svc.text.language import Language
+from svc.voices.catalogue import Voice, VoiceCatalogue, is_of_another_key
 from svc.voices.settings import VoiceSettings, VoiceSettingsStore
 
 _MAX_PAGE_SIZE = 100
@@ -47,6 +49,8 @@ class VoiceQuery(BaseModel):
     sort_direction: str | None = None
     voice_type: str | None = None
     category: str | None = None
+    fine_tuning_state: str | None = None
+    collection_id: str | None = None
     gender: str | None = None
     age: str | None = None
     accent: str | None = None
@@ -55,23 +59,28 @@ class VoiceQuery(BaseModel):
     voice_ids: list[str] = []
 
     def matches(self, voice: VoiceShape) -> bool:
+        """No voice here is fine-tuned or in a collection, so a search for one finds nothing."""
         words = f"{voice.name} {voice.description} {' '.join(voice.labels.values())}".lower().split()
+        voice_type, labels = (self.voice_type or "").strip().lower(), voice.labels
         return (
-            all(any(word.startswith(wanted) for word in words) for wanted in (self.search or "").lower().split())
-            and _CATEGORIES.get(self.voice_type or "", voice.category) == voice.category
-            and (not self.category or self.category == voice.category)
-            and (not self.gender or self.gender == voice.labels.get("gender"))
-            and (not self.age or self.age == voice.labels.get("age"))
-            and (not self.accent or self.accent == voice.labels.get("accent"))
-            and (not self.language or voice.labels.get("language") in self.language)
-            and (not self.use_cases or voice.labels.get("use_case") in self.use_cases)
+            not self.fine_tuning_state
+            and not self.collection_id
+            and all(any(word.startswith(wanted) for word in words) for wanted in (self.search or "").lower().split())
+            and _CATEGORIES.get(voice_type, voice.category) == voice.category
+            and _is_wanted([self.category], voice.category)
+            and _is_wanted([self.gender], labels.get("gender"))
+            and _is_wanted([self.age], labels.get("age"))
+            and _is_wanted([self.accent], labels.get("accent"))
+            and _is_in_language(self.language, voice)
+            and _is_wanted(self.use_cases, labels.get("use_case"))
         )
 
     def sort_voices(self, voices: list[VoiceShape]) -> list[VoiceShape]:
-        descending = self.sort_direction == "desc"
-        if self.sort == "name":
+        descending = (self.sort_direction or "").strip().lower() == "desc"
+        sort = (self.sort or "").strip().lower()
+        if sort == "name":
             return sorted(voices, key=lambda voice: voice.name.lower(), reverse=descending)
-        if self.sort == "created_at_unix":
+        if sort == "created_at_unix":
             return sorted(voices, key=lambda voice: voice.created_at_unix or 0, reverse=descending)
         return voices
 
@@ -100,6 +109,13 @@ def router(voices: VoiceCatalogue, settings: VoiceSettingsStore, refinement_queu
         shape = describe(voices.find(voice_id), request)
         return shape.model_copy(update={"voice_id": voice_id, "name": name, "is_legacy": True})
 
+    def list_legacy(known: list[Voice], request: Request) -> list[VoiceShape]:
+        """Further names of voices, for clients that take for a name whatever is not 20 letters and digits."""
+        custom_ids = {voice.voice_id: voice.voice_id for voice in known if voice.custom}
+        return [
+            describe_legacy(name, voice_id, request) for name, voice_id in (voices.legacy_names | custom_ids).items()
+        ]
+
     def resolve(voice_id: str, caller: Principal) -> Voice:
         if voice_id in _NOT_VOICES:
             raise PathNotFound
@@ -119,9 +135,12 @@ def router(voices: VoiceCatalogue, settings: VoiceSettingsStore, refinement_queu
     @router.get("/v1/voices", response_model=VoiceList)
     def list_voices(request: Request, show_legacy: bool = False) -> Response:
         """Every voice that the key may use; `show_legacy` adds the names that older clients ask for."""
-        shapes = [describe(voice, request) for voice in voices.list_for(get_principal(request))]
-        if show_legacy:
-            shapes += [describe_legacy(name, voice_id, request) for name, voice_id in voices.legacy_names.items()]
+        caller = get_principal(request)
+        known = voices.list_for(caller)
+        shapes = [describe(voice, request) for voice in known]
+        if show_legacy:  # before the voices of other keys, for a client takes the first of a name
+            first_of_others = sum(not is_of_another_key(voice, caller) for voice in known)
+            shapes[first_of_others:first_of_others] = list_legacy(known, request)
         return _render(VoiceList(voices=shapes))
 
     @router.get("/v2/voices", response_model=VoicePage)
@@ -162,6 +181,22 @@ def router(voices: VoiceCatalogue, settings: VoiceSettingsStore, refinement_queu
         return Done()
 
     return router
+
+
+def _is_wanted(wanted: Sequence[str | None], name: str | None) -> bool:
+    """Whether it is one of the names that were asked for; nothing, or an empty text, asks for all."""
+    given = {each.strip().lower() for each in wanted if each and each.strip()}
+    return not given or (name or "").lower() in given
+
+
+def _is_in_language(wanted: Sequence[str], voice: VoiceShape) -> bool:
+    """A code or name without a region, such as `en`, asks for the voices of all regions."""
+    own = Language.parse(voice.verified_languages[0].locale)
+    for each in wanted:
+        language, has_region = Language.parse(each), "-" in each or "_" in each
+        if language and own and (language.base is own.base if has_region else language.code == own.code):
+            return True
+    return _is_wanted(wanted, voice.labels.get("language"))
 
 
 def _render(voices: VoiceList) -> Response:

@@ -100,8 +100,8 @@ OUTPUT_FORMATS: dict[str, OutputFormat] = {
 
 
 def find(name: str) -> OutputFormat:
-    """The format of that exact name; raises `InvalidOutputFormat`."""
+    """The format of that name, in whatever case; raises `InvalidOutputFormat`."""
     try:
-        return OUTPUT_FORMATS[name]
+        return OUTPUT_FORMATS[name.strip().lower()]
     except KeyError:
         raise InvalidOutputFormat(name, OUTPUT_FORMATS) from None

@@ -69,7 +69,7 @@ def say(
     voices = create_voices(settings)
     request = SynthesisRequest(
         text=_read_text(text, file, settings.max_characters),
-        voice=voices.find(voice) if voice else voices.default,
+        voice=voices.find(voice) if voice else voices.find_default(),
         settings=VoiceSettings(speed=speed),
         language=_parse_language(language),
         seed=seed,

@@ -38,6 +38,7 @@ from svc.voices.custom_voice import (
     DamagedVoice,
     Report,
     StoredReference,
+    complete_id,
     nearest_voice_warning,
     new_id,
 )
@@ -163,6 +164,7 @@ class VoiceCloner:
         or if it was refined or queued before.
         """
         known = self.find_own(voice_id, caller)
+        voice_id = known.voice_id
         if clips:
             self.require_consent(consent)
         if refine and not (self._keep_references if clips else known.reference):
@@ -182,14 +184,15 @@ class VoiceCloner:
         elif refine is False:
             await asyncio.to_thread(self._refinement_queue.remove, voice_id)
 
-    async def remove(self, voice_id: str, caller: Principal) -> None:
-        """Removes a voice for good; requests that are using it are not interrupted."""
+    async def remove(self, voice_id: str, caller: Principal) -> str:
+        """Removes a voice for good, and returns its id; requests that are using it are not interrupted."""
         # A valid id may be that of a damaged voice, which is not in the catalogue and whose owner nobody knows.
         if not (caller.is_operator and ID.fullmatch(voice_id)):
-            self.find_own(voice_id, caller)
+            voice_id = self.find_own(voice_id, caller).voice_id
         await asyncio.to_thread(self._custom_voices.remove, voice_id)
         self._metrics.clones_removed.inc()
         log.info("key %s removed the voice %s", caller.key_id, voice_id)
+        return voice_id
 
     async def _queue_refinement(self, voice: CustomVoice) -> None:
         """If it cannot be queued, the voice is kept without refinement."""
@@ -205,7 +208,7 @@ class VoiceCloner:
         voice = self._voices.find(voice_id, caller)
         if voice.custom is None:
             raise MixedVoice(voice_id) if voice.parts else BuiltInVoice(voice.name)
-        if voice.voice_id != voice_id:
+        if voice.voice_id != complete_id(voice_id):
             raise VoiceNotFound(voice_id)
         if not voice.custom.may_be_changed_by(caller):
             raise NotVoiceOwner(voice.name)

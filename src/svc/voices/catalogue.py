@@ -2,13 +2,14 @@
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
 
 from svc.audio.equalizer import FLAT, SpectralEnvelope
-from svc.auth.keys import ANYONE, Principal
+from svc.auth.keys import ANYONE, COMMAND_LINE_ID, Principal
 from svc.engine.protocol import NO_LAYER_OFFSETS, NO_MASK_OFFSET, NO_VOCODER_EMBEDDING, StyleTable
 from svc.errors import VoiceNotFound
 from svc.text.language import Language
@@ -22,7 +23,7 @@ from svc.voices.accents import (
     shift_prosody,
 )
 from svc.voices.built_in import KokoroVoice
-from svc.voices.custom_voice import CustomVoice
+from svc.voices.custom_voice import CustomVoice, complete_id
 from svc.voices.loudness import find_built_in_loudness, find_gain
 from svc.voices.mixes import describe_mix, is_mix, parse_mix, write_mix
 from svc.voices.parameters import Vector, VoiceParameters
@@ -214,6 +215,11 @@ class Voice:
         return self.parameters.equalizer_gains if self.parameters else FLAT
 
 
+def is_of_another_key(voice: Voice, caller: Principal) -> bool:
+    """Whether it is neither built in, nor the caller's, nor made on the command line, which speaks for the server."""
+    return voice.custom is not None and voice.custom.key_id not in (caller.key_id, COMMAND_LINE_ID)
+
+
 def _mean(weighted: Iterable[tuple[Vector, float]]) -> Vector:
     first, *others = (np.float32(share) * value for value, share in weighted)
     return sum(others, start=first)
@@ -246,55 +252,75 @@ class VoiceCatalogue:
         self.legacy_names: dict[str, str] = {} if strict else _LEGACY_NAMES
         """Names and ids that clients of the imitated API know; the id of each is a well-known one."""
         self._default = default
-        if not default.startswith("custom-"):  # cloned voices are loaded later
-            self.find(default)
 
     @property
     def default(self) -> Voice:
-        """The voice for unknown ids. If it is a cloned voice that does not exist, the fallback."""
+        """The voice for unknown ids. If it does not exist, because it was removed or is yet to come, the fallback."""
         try:
-            return self.find(self._default)
+            return self.find_default()
         except VoiceNotFound:
             return self.find(FALLBACK_VOICE)
+
+    def find_default(self) -> Voice:
+        """The voice that was chosen as the default; raises if it does not exist."""
+        return self.find(self._default)
 
     def __iter__(self) -> Iterator[Voice]:
         yield from self._built_in.values()
         yield from self._custom.values()
 
     def list_for(self, caller: Principal) -> list[Voice]:
-        """The voices that the caller may use."""
-        return [voice for voice in self if self._may_use(voice, caller)]
+        """The voices that the caller may use; those of other keys come last, as when `find` looks for a name."""
+        voices = [voice for voice in self if self._may_use(voice, caller)]
+        return sorted(voices, key=lambda voice: is_of_another_key(voice, caller))
 
-    def find(self, voice_id: str, caller: Principal = ANYONE) -> Voice:
+    def find(self, voice_id: str, caller: Principal = ANYONE, *, names_of_others: bool = True) -> Voice:
         """The voice with that id, key or name, or the mix; unless strict, also that of a well-known id or legacy name.
 
-        If several voices have a name, a built-in one comes first, then the one that was created first. A voice that
-        the caller may not use does not exist for them.
+        If several voices have a name, a built-in one comes first, then the one that was created first; names of other
+        keys' voices come last, or not at all, so that nobody can take a name from anybody else. A voice that the caller
+        may not use does not exist for them.
         """
-        if voice := self._find_one(voice_id, caller):
+        if voice := self._find_one(voice_id, caller, others=False):
             return voice
-        if is_mix(voice_id):
-            return self.mix(parse_mix(voice_id), caller)
-        raise VoiceNotFound(voice_id)
+        with suppress(VoiceNotFound):
+            return self._find_mix(voice_id, caller, others=False)
+        if names_of_others and (voice := self._find_one(voice_id, caller, others=True)):
+            return voice
+        return self._find_mix(voice_id, caller, others=names_of_others)
 
-    def _find_one(self, voice_id: str, caller: Principal) -> Voice | None:
-        known = self._well_known_ids.get(voice_id, voice_id)
-        voice = self._built_in.get(known) or self._custom.get(known) or self._by_name.get(known.lower())
-        if voice is None:
-            named = (each for each in self._custom.values() if each.name.lower() == known.lower())
-            voice = next((each for each in named if self._may_use(each, caller)), None)
-        if voice is None and (legacy := self.legacy_names.get(known.capitalize())):
-            return self._find_one(legacy, caller)
-        return voice if voice and self._may_use(voice, caller) else None
+    def _find_one(self, voice_id: str, caller: Principal, *, others: bool) -> Voice | None:
+        voice = self._find_by_id(voice_id) or self._by_name.get(voice_id.lower())
+        if voice:
+            return voice if self._may_use(voice, caller) else None
+        named = [each for each in self._custom.values() if each.name.lower() == voice_id.lower()]
+        for each in named:
+            if not is_of_another_key(each, caller):
+                return each
+        if legacy := self.legacy_names.get(voice_id.capitalize()):
+            return self._find_by_id(legacy)
+        return next((each for each in named if others and self._may_use(each, caller)), None)
 
-    def mix(self, weights: Iterable[tuple[str, float]], caller: Principal = ANYONE) -> Voice:
+    def _find_by_id(self, voice_id: str) -> Voice | None:
+        if key := self._well_known_ids.get(voice_id):
+            return self._by_name[key]
+        return self._built_in.get(voice_id) or self._custom.get(complete_id(voice_id))
+
+    def _find_mix(self, voice_id: str, caller: Principal, *, others: bool) -> Voice:
+        if not is_mix(voice_id):
+            raise VoiceNotFound(voice_id)
+        return self.mix(parse_mix(voice_id), caller, names_of_others=others)
+
+    def mix(
+        self, weights: Iterable[tuple[str, float]], caller: Principal = ANYONE, *, names_of_others: bool = True
+    ) -> Voice:
         """The weighted mean of the voices with these ids, which must exist; of one voice, the voice itself.
 
         Nothing is kept: a mix is made in about a millisecond.
         """
         parts: dict[Voice, float] = {}
         for voice_id, weight in weights:
-            voice = self._find_one(voice_id, caller)
+            voice = self._find_one(voice_id, caller, others=names_of_others)
             if voice is None:
                 raise VoiceNotFound(voice_id)
             parts[voice] = parts.get(voice, 0.0) + weight

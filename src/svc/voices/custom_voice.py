@@ -18,6 +18,7 @@ from svc.voices.built_in import load_built_in_voices
 from svc.voices.parameters import VoiceParameters
 
 ID = re.compile(r"custom-[A-Za-z0-9]{20}")
+_LOOSE_ID = re.compile(r"(?:custom-?)?([A-Za-z0-9]{20})")
 _LETTERS = string.ascii_letters + string.digits
 _FORMAT = 1
 
@@ -28,6 +29,12 @@ _MAX_BYTES = {_ARCHIVED_VOICE: MAX_VOICE_BYTES, _ARCHIVED_REFERENCE: MAX_REFEREN
 
 def new_id() -> str:
     return "custom-" + "".join(secrets.choice(_LETTERS) for _ in range(20))
+
+
+def complete_id(voice_id: str) -> str:
+    """The id as it is kept. Many clients take letters and digits alone, so its dash or all of its prefix may lack."""
+    match = _LOOSE_ID.fullmatch(voice_id)
+    return f"custom-{match[1]}" if match else voice_id
 
 
 class DamagedVoice(ValueError):
