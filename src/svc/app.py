@@ -30,7 +30,7 @@ from svc.api import voices as voices_api
 from svc.api.concurrency_headers import ConcurrencyHeaders
 from svc.api.dialogue_voices import DialogueVoices
 from svc.api.http_synthesis import HttpSynthesis
-from svc.api.middleware import BodyLimits, RefuseWhileDraining, RequestId
+from svc.api.middleware import BodyLimits, CompressJson, HeadAsGet, RefuseWhileDraining, RequestId
 from svc.api.origins import AllowedHosts, AllowedOrigins, CheckOrigin, Cors
 from svc.api.realtime import routes as realtime
 from svc.api.realtime.connections import Connections
@@ -172,6 +172,8 @@ def _add_middleware(app: FastAPI, settings: Settings, service: Service) -> None:
     app.add_middleware(RefuseWhileDraining, lifecycle=service.lifecycle)
     app.add_middleware(Cors, origins=origins)
     app.add_middleware(CheckOrigin, hosts=hosts, origins=origins)
+    app.add_middleware(CompressJson)
+    app.add_middleware(HeadAsGet)
     templates = RouteTemplates(app.routes)
     app.add_middleware(RequestMetrics, metrics=service.metrics, templates=templates)
     if service.telemetry and service.telemetry.tracer:

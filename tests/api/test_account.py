@@ -1,5 +1,6 @@
 """Models, account and history: enough for the start-up code of clients."""
 
+import pytest
 from fastapi.testclient import TestClient
 
 from svc.engine.fake import FakeEngine
@@ -40,6 +41,15 @@ def test_account(client: TestClient) -> None:
     assert subscription["status"] == "active"
     assert subscription["character_limit"] > 10**9
     assert subscription["open_invoices"] == []
+
+
+@pytest.mark.parametrize("path", ["preferences", "usage", "workspace/seats", "", "x" * 1000, "subscription/x"])
+def test_every_path_of_the_family_answers_a_stub(client: TestClient, path: str) -> None:
+    user = client.get("/v1/user").json()
+    response = client.get(f"/v1/user/{path}")
+    assert response.status_code == 200
+    assert response.json() == ({"time": [], "usage": {"All": []}} if path == "usage" else user)
+    assert client.delete(f"/v1/user/{path}").status_code == 405, "nothing is pretended to be changed"
 
 
 def test_history_is_empty(client: TestClient) -> None:

@@ -46,6 +46,49 @@ def test_unknown_paths(client: TestClient, path: str) -> None:
         assert (response.status_code, response.json()["detail"]["status"]) == (404, "not_found"), method
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "meant"),
+    [
+        ("GET", "/v1/voices/", "/v1/voices"),
+        ("POST", "/v1/text-to-speech/x/", "/v1/text-to-speech/x"),
+        ("GET", "//v1/voices", "/v1/voices"),
+        ("POST", "/v1//text-to-speech///x/stream", "/v1/text-to-speech/x/stream"),
+        ("GET", "/v1/v1/voices", "/v1/voices"),
+        ("GET", "/v1/v2/voices", "/v1/voices"),
+        ("POST", "/v1/v1/text-to-speech/x/stream", "/v1/text-to-speech/x/stream"),
+        ("POST", "/text-to-speech/x", "/v1/text-to-speech/x"),
+        ("GET", "/v2/models", "/v1/models"),
+        ("GET", "/v1/health", "/health"),
+        ("POST", "/audio/speech", "/openai/v1/audio/speech"),
+        ("POST", "//audio/speech", "/openai/v1/audio/speech"),
+        ("POST", "/v1/v1/audio/speech", "/openai/v1/audio/speech"),
+        ("POST", "/v1/audio/speech/", "/v1/audio/speech"),
+        ("POST", "/openai/audio/speech", "/openai/v1/audio/speech"),
+        ("POST", "/v1/openai/v1/audio/speech", "/openai/v1/audio/speech"),
+        ("GET", "/models", "/openai/v1/models"),
+        ("GET", "/models/tts-1", "/openai/v1/models/tts-1"),
+        ("GET", "/openai/v1/v1/models", "/openai/v1/models"),
+    ],
+)
+def test_paths_of_a_wrong_base_url_are_told_the_right_one(
+    client: TestClient, method: str, path: str, meant: str
+) -> None:
+    response = client.request(method, f"http://testserver{path}", json={}, follow_redirects=False)
+    assert response.status_code == 404
+    body = response.json()
+    openai = meant.startswith("/openai") or "/audio" in meant
+    message = body["error"]["message"] if openai else body["detail"]["message"]
+    assert f"Did you mean {meant}?" in message
+    assert client.request(method, meant, json={}).status_code != 404
+
+
+@pytest.mark.parametrize("path", ["//v1/music", "/v1/text-to-speech/", "///", "/v1/v1", "/" * 5000])
+def test_no_path_is_proposed_that_does_not_exist_either(client: TestClient, path: str) -> None:
+    response = client.get(f"http://testserver{path}")
+    assert response.status_code == 404
+    assert "Did you mean" not in response.json()["detail"]["message"]
+
+
 def test_history_items(client: TestClient) -> None:
     for method in METHODS:
         response = client.request(method, "/v1/history/fDdmYzVtNzIWzyTlzYEe")

@@ -136,9 +136,18 @@ def test_token_types_that_there_are_not(service: TestClient, kind: str) -> None:
     assert "tts_websocket" in response.json()["detail"]["message"]
 
 
+def test_an_open_server_gives_tokens_for_sockets_to_clients_that_will_not_do_without(client: TestClient) -> None:
+    assert _status(client.post(EPHEMERAL)) == (501, "not_supported")
+    response = client.post(SINGLE_USE)
+    assert response.status_code == 200
+    assert response.headers["cache-control"] == "no-store"
+    token = response.json()["token"]
+    assert token.startswith("svc_once_")
+    assert token != client.post(SINGLE_USE).json()["token"]
+
+
 @pytest.mark.parametrize("path", [EPHEMERAL, SINGLE_USE])
-def test_without_a_table_there_are_no_tokens(client: TestClient, phonemizer: Phonemizer, path: str) -> None:
-    assert _status(client.post(path)) == (501, "not_supported")
+def test_with_static_keys_alone_there_are_no_tokens(phonemizer: Phonemizer, path: str) -> None:
     settings = Settings.model_validate({"api_key": "static-key"})
     with TestClient(create_app(settings, Pipeline(FakeEngine(), phonemizer))) as static:
         assert _status(static.post(path, headers=FULL)) == (501, "not_supported")

@@ -71,6 +71,16 @@ def router() -> APIRouter:
         """A stub: nothing is metered or billed."""
         return {**_SUBSCRIPTION, "open_invoices": [], "has_open_invoices": False, "next_invoice": None}
 
+    @router.get("/user/usage")
+    async def usage() -> dict[str, Any]:
+        """A stub: nothing is counted."""
+        return {"time": [], "usage": {"All": []}}
+
+    @router.get("/user{rest:path}", include_in_schema=False)
+    async def rest_of_user(rest: str) -> dict[str, Any]:
+        """All others, such as `/v1/user/preferences`: the user, of whom they would be a part."""
+        return _USER
+
     @router.get("/history")
     async def history() -> dict[str, Any]:
         """Always empty: this server keeps no history."""

@@ -5,6 +5,7 @@ On the paths of the OpenAI API it is `{"error": {"message": …, "type": …, "p
 
 import json
 import logging
+import re
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -107,13 +108,14 @@ class _ErrorResponse(JSONResponse):
         await super().__call__(scope, receive, send)
 
 
-_OPENAI_PATHS = ("/v1/audio/", "/openai/")
+# Also those of clients whose base URL has a part too few or too many.
+_OPENAI_PATHS = re.compile(r"(/+v1)*/+(openai|audio)(/|$)|/+models(/|$)")
 _OPENAI_TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
 _OPENAI_PARAMS = {"text": "input", "voice_id": "voice", "output_format": "response_format"}
 
 
 def is_openai_path(path: str) -> bool:
-    return path.startswith(_OPENAI_PATHS)
+    return _OPENAI_PATHS.match(path) is not None
 
 
 def _render_for_openai(http_status: int, message: str, param: str | None, code: str | None) -> bytes:
@@ -138,12 +140,27 @@ async def _handle_validation_error(request: Request, error: Exception) -> Respon
     if is_openai_path(request.scope["path"]):
         first = error.errors()[0]
         field = ".".join(str(part) for part in first["loc"][1:] if isinstance(part, str))
-        message = f"{field}: {first['msg']}" if field else first["msg"]
+        message = f"{field or 'The body'} {_say_what_is_wrong(first['type'], first['msg'])}."
         return Response(_render_for_openai(400, message, field or None, None), 400, media_type="application/json")
     return JSONResponse(
         {"detail": [{"loc": each["loc"], "msg": each["msg"], "type": each["type"]} for each in error.errors()]},
         422,
     )
+
+
+_PROBLEMS = {
+    "missing": "is required",
+    "json_invalid": "is not valid JSON",
+    "model_attributes_type": "must be a JSON object",
+    "string_type": "must be a string",
+    "float_type": "must be a number",
+    "float_parsing": "must be a number",
+}
+
+
+def _say_what_is_wrong(kind: str, message: str) -> str:
+    """The rest of a sentence that begins with the field; pydantic's begin with what it calls the input."""
+    return _PROBLEMS.get(kind) or re.sub(r"^(Value error, |\w+ should )(must )?", "must ", message)
 
 
 async def _handle_http_exception(_: Request, error: Exception) -> JSONResponse:

@@ -1,4 +1,4 @@
-"""What every request passes through: its id, the state of the server, and the limits of its body."""
+"""What every request passes through: its id, the state of the server, the limits of its body, and its compression."""
 
 import asyncio
 import re
@@ -6,6 +6,7 @@ from uuid import uuid4
 
 from fastapi import Request
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from svc.api.errors import render_error
@@ -20,6 +21,9 @@ _OPERATIONS = frozenset({"/health", "/readyz", "/metrics"})
 
 # Paths that take recordings, which are larger than any other body.
 _UPLOAD_PATHS = re.compile(r"/voices|/v1/voices/add|/v1/voices/[^/]+/edit")
+
+
+_REFUSES_GZIP = re.compile(r"gzip\s*;\s*q=0(\.0*)?\s*(,|$)")
 
 
 class RequestId:
@@ -59,6 +63,45 @@ class RefuseWhileDraining:
         response = render_error(ShuttingDown())
         response.headers["connection"] = "close"  # the next request of this client goes to another server
         await response(scope, receive, send)
+
+
+class HeadAsGet:
+    """Answers HEAD on every path that has GET, as GET is answered, without the body."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] != "HEAD":
+            await self._app(scope, receive, send)
+            return
+
+        async def send_without_body(message: Message) -> None:
+            await send({**message, "body": b""} if message["type"] == "http.response.body" else message)
+
+        headers = [each for each in scope["headers"] if each[0] != b"range"]  # which only GET has
+        await self._app({**scope, "method": "GET", "headers": headers}, receive, send_without_body)
+
+
+class CompressJson(GZipMiddleware):
+    """Compresses what is read as JSON, such as the list of voices. Audio and streams are sent as they are made."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        super().__init__(
+            app,
+            minimum_size=1000,
+            compresslevel=5,
+            thread_minimum_size=20_000,
+            exclude_content_types=("application/x-ndjson", "audio/*", "font/*", "image/*", "text/*"),
+        )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] != "GET":
+            await self.app(scope, receive, send)
+            return
+        if _REFUSES_GZIP.search(Headers(scope=scope).get("accept-encoding", "")):
+            scope = {**scope, "headers": [each for each in scope["headers"] if each[0] != b"accept-encoding"]}
+        await super().__call__(scope, receive, send)
 
 
 async def require_json(request: Request) -> None:

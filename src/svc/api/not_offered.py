@@ -1,15 +1,17 @@
-"""404 for paths that do not exist; where the commercial API has one there, it says which feature is missing.
+"""404 for paths that do not exist, with what helps: the path that was meant, or the feature that svc does not have.
 
 Sockets get it too, in the handshake.
 """
 
+import re
+from collections.abc import Iterator
 from typing import Any
 
 from fastapi import FastAPI
 from starlette.routing import BaseRoute, Match
 from starlette.types import Receive, Scope, Send
 
-from svc.api.errors import render_error
+from svc.api.errors import is_openai_path, render_error
 from svc.errors import NotOffered, PathNotFound
 
 # Paths of the commercial API, with all below them, and the features behind them. `*` is any one part of a path.
@@ -61,7 +63,8 @@ def find_feature(path: str) -> str | None:
 
 def add_not_found(app: FastAPI) -> None:
     app.router.routes.insert(0, _NotOffered())  # first: some of the paths look like ids of voices
-    app.router.default = _answer_unknown_path
+    app.router.redirect_slashes = False  # to an address that is wrong behind many proxies, and SDKs do not follow
+    app.router.default = _UnknownPath(app)
 
 
 class _NotOffered(BaseRoute):
@@ -76,5 +79,25 @@ class _NotOffered(BaseRoute):
         await render_error(NotOffered(feature))(scope, receive, send)
 
 
-async def _answer_unknown_path(scope: Scope, receive: Receive, send: Send) -> None:
-    await render_error(PathNotFound())(scope, receive, send)
+class _UnknownPath:
+    def __init__(self, app: FastAPI) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await render_error(PathNotFound(self._find_meant(scope)))(scope, receive, send)
+
+    def _find_meant(self, scope: Scope) -> str | None:
+        for path in _list_similar(scope["path"]):
+            matches = (route.matches({**scope, "path": path})[0] for route in self._app.routes)
+            if not find_feature(path) and Match.FULL in matches:
+                return path
+        return None
+
+
+def _list_similar(path: str) -> Iterator[str]:
+    """What a path would be with the base URL that it was meant for, without doubled and trailing slashes."""
+    plain = re.sub("/{2,}", "/", path).rstrip("/")
+    yield plain
+    below = re.sub("^(/openai|/v1|/v2)+(?=/)", "", plain)
+    prefixes = ("/openai/v1", "/v1") if is_openai_path(path) else ("/v1", "/v2", "")
+    yield from (f"{prefix}{below}" for prefix in prefixes)

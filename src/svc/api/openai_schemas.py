@@ -23,6 +23,10 @@ def _read_id(value: object) -> object:
     return value.get("id") if isinstance(value, dict) else value
 
 
+def _lower(value: object) -> object:
+    return value.strip().lower() if isinstance(value, str) else value
+
+
 class CreateSpeechBody(BaseModel):
     """A text to speak."""
 
@@ -35,9 +39,9 @@ class CreateSpeechBody(BaseModel):
     voice: Annotated[Text | None, BeforeValidator(_read_id)] = Field(
         None, description="A name or id, or an object with an `id`. By default the server's default voice."
     )
-    response_format: Literal["mp3", "opus", "aac", "flac", "wav", "pcm"] = "mp3"
+    response_format: Annotated[Literal["mp3", "opus", "aac", "flac", "wav", "pcm"], BeforeValidator(_lower)] = "mp3"
     speed: float | None = Field(None, ge=SLOWEST_SPEECH, le=FASTEST_SPEECH, allow_inf_nan=False)
-    stream_format: Literal["audio", "sse"] = "audio"
+    stream_format: Annotated[Literal["audio", "sse"], BeforeValidator(_lower)] = "audio"
 
     @model_validator(mode="before")
     @classmethod

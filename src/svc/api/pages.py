@@ -100,7 +100,6 @@ class _Playground(StaticFiles):
 def _create_playground_router(playground: _Playground) -> APIRouter:
     router = APIRouter(include_in_schema=False)
 
-    @router.head("/")
     @router.get("/")
     async def index(request: Request) -> Response:
         return playground.page_response(request)

@@ -1,5 +1,6 @@
 """`…/stream-input`, from the first message to the close."""
 
+import httpx
 import pytest
 
 from tests.api.realtime.conftest import Caller, Frame, Running, audio, join_characters
@@ -55,6 +56,11 @@ def test_times_go_on_where_they_are_to_be_in_step(service: Running) -> None:
     starts = [time for frame in frames if frame["alignment"] for time in frame["alignment"]["charStartTimesMs"]]
     assert starts == sorted(starts)
     assert starts[-1] > 3000
+
+
+def test_a_token_of_an_open_server_opens_a_socket(service: Running) -> None:
+    token = httpx.post(f"{service.address}/v1/single-use-token/tts_websocket").json()["token"]
+    assert audio(_send_pieces(service, ["Hello."], single_use_token=token))
 
 
 def test_the_first_message_may_already_have_text(service: Running) -> None:
