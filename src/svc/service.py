@@ -295,6 +295,7 @@ def create_admission(
         several_keys=several_keys,
         max_load=settings.max_load,
         queue_seconds=settings.queue_seconds,
+        clip_queue_seconds=settings.clip_queue_seconds,
     )
 
 

@@ -196,15 +196,20 @@ class Settings(BaseSettings):
     admitted when the engine could not synthesize that many in real time: see SVC_MAX_LOAD."""
 
     max_load: float = Field(0.5, gt=0, le=1)
-    """The share of the engine's time that admitted requests may need. What they need follows from the measured
-    real-time factor; a request beyond it waits, and then gets 429 `system_busy`."""
+    """The share of the engine's time that admitted streams may need. What they need follows from the measured
+    real-time factor; a stream beyond it waits, and then gets 429 `system_busy`. Whole clips take the time that is
+    left."""
 
     max_waiting: int = Field(default_factory=lambda data: 2 * data.get("max_streams", 32), ge=0)
-    """The maximum number of requests that wait for their turn, by all keys together; by default twice as many as
-    SVC_MAX_STREAMS. Further ones get 429 `system_busy` at once."""
+    """The maximum number of streams that wait for their turn, by all keys together, and of whole clips; by default
+    twice as many as SVC_MAX_STREAMS. Further ones get 429 `system_busy` at once."""
 
     queue_seconds: float = Field(2, ge=0)
-    """How long a request waits for its turn, in seconds, before it gets 429."""
+    """How long a stream or a text on a socket waits for its turn, in seconds, before it gets 429."""
+
+    clip_queue_seconds: float = Field(300, ge=0)
+    """How long a request for a whole clip waits for its turn, in seconds, before it gets 429. Nobody listens to it
+    yet, so it is made behind the streams, in the time that they leave."""
 
     max_characters_per_minute: int | None = Field(None, ge=1)
     """The maximum number of characters synthesized in a minute, by all keys together; by default unlimited. Requests

@@ -24,6 +24,7 @@ def _admission(
     max_streams: int = 100,
     max_waiting: int = 100,
     queue_seconds: float = 60,
+    clip_queue_seconds: float = 60,
     real_time_factor: float = 0.001,
     start_seconds: float = 0.0,
     several_keys: bool = False,
@@ -42,6 +43,7 @@ def _admission(
         several_keys=several_keys,
         max_load=0.75,
         queue_seconds=queue_seconds,
+        clip_queue_seconds=clip_queue_seconds,
     )
 
 
@@ -224,3 +226,94 @@ def test_characters_of_a_minute_are_limited() -> None:
 def test_a_key_with_limits_of_its_own_keeps_the_other_defaults() -> None:
     limits = _admission(max_streams=8, several_keys=True).limits_of(_key("a", max_waiting=3))
     assert limits == Limits(max_streams=6, max_waiting=3)
+
+
+async def _admit_clip(admission: Admission, key: Principal, seconds: float = _LONG) -> Place:
+    return await admission.admit(key, 10, seconds, live=False)
+
+
+def test_clips_wait_beyond_the_time_of_a_stream() -> None:
+    async def main() -> None:
+        admission = _admission(max_streams=2, queue_seconds=0.01)
+        first = await _admit_clip(admission, _key("a"))
+        waiting = asyncio.create_task(_admit_clip(admission, _key("a")))
+        await asyncio.sleep(0.3)
+        assert not waiting.done()
+        first.release()
+        (await waiting).release()
+
+    _run(main)
+
+
+def test_a_clip_is_refused_after_a_time_of_its_own() -> None:
+    async def main() -> None:
+        admission = _admission(max_streams=2, clip_queue_seconds=0.1)
+        with await _admit_clip(admission, _key("a")), pytest.raises(Busy) as refused:
+            await _admit_clip(admission, _key("a"))
+        assert refused.value.retry_after
+
+    _run(main)
+
+
+@pytest.mark.parametrize(("own", "each_key"), [({"max_streams": 1}, KeyLimits()), ({}, KeyLimits(max_streams=1))])
+def test_a_clip_beyond_a_limit_that_was_set_for_its_key_is_refused(own: dict[str, int], each_key: KeyLimits) -> None:
+    async def main() -> None:
+        admission = _admission(queue_seconds=0.1, each_key=each_key)
+        with await _admit_clip(admission, _key("a", **own)), pytest.raises(TooManyConcurrentRequests):
+            await _admit_clip(admission, _key("a", **own))
+
+    _run(main)
+
+
+def test_clips_keep_no_stream_from_the_engine() -> None:
+    """However many there are, in work and waiting: streams are admitted as if there were none."""
+
+    async def main() -> None:
+        admission = _admission(max_streams=20, max_waiting=4, queue_seconds=0.1, real_time_factor=0.2)
+        clips = [await _admit_clip(admission, _key("a")) for _ in range(10)]
+        waiting = [asyncio.create_task(_admit_clip(admission, _key("a"))) for _ in range(4)]
+        await _settle()
+        with pytest.raises(Busy):
+            await _admit_clip(admission, _key("b"))
+        streams = [await admission.admit(_key("a"), 10, _LONG) for _ in range(3)]  # what the engine holds
+        with pytest.raises(Busy):  # and one may wait, beside the clips
+            await admission.admit(_key("a"), 10, _LONG)
+        for place in [*streams, *clips]:
+            place.release()
+        for each in waiting:
+            (await each).release()
+
+    _run(main)
+
+
+def test_streams_are_let_in_before_clips_that_came_earlier() -> None:
+    async def main() -> None:
+        admission = _admission(max_streams=1)
+        first = await admission.admit(_key("a"), 10, 1)
+        order = list[str]()
+
+        async def take(name: str, live: bool) -> None:
+            with await admission.admit(_key("a"), 10, 1, live=live):
+                order.append(name)
+                await asyncio.sleep(0)
+
+        async with asyncio.TaskGroup() as tasks:
+            for name, live in (("clip", False), ("stream", True)):
+                tasks.create_task(take(name, live))
+            await _settle()
+            first.release()
+        assert order == ["stream", "clip"]
+
+    _run(main)
+
+
+def test_one_of_several_keys_leaves_places_for_the_clips_of_others() -> None:
+    async def main() -> None:
+        admission = _admission(max_streams=8, clip_queue_seconds=0.1, several_keys=True)
+        greedy = [await _admit_clip(admission, _key("greedy")) for _ in range(3)]
+        with pytest.raises(Busy):
+            await _admit_clip(admission, _key("greedy"))
+        for place in [*greedy, await _admit_clip(admission, _key("modest"))]:
+            place.release()
+
+    _run(main)

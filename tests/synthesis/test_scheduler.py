@@ -169,6 +169,41 @@ def test_a_turn_is_not_handed_to_somebody_who_was_just_cancelled() -> None:
     asyncio.run(main())
 
 
+def test_clips_are_made_behind_streams_and_short_ones_before_long_ones() -> None:
+    log: list[str] = []
+
+    async def main() -> None:
+        scheduler = await _ready()
+        came = threading.Event()
+
+        def hold() -> Parts:
+            came.wait(timeout=120)
+            yield AudioPart()
+
+        async def consume(work: Parts, playback: Playback) -> None:
+            async for _ in scheduler.run(work, playback):
+                pass
+
+        first = asyncio.create_task(consume(hold(), Playback("a")))
+        await asyncio.sleep(0)
+        others = [
+            asyncio.create_task(consume(_work(name, 2, log), playback))
+            for name, playback in (
+                ("long", Playback("a", 60, live=False)),
+                ("short", Playback("a", 5, live=False)),
+                ("stream", Playback("a", 60)),
+            )
+        ]
+        await asyncio.sleep(0)
+        came.set()
+        await asyncio.gather(first, *others)
+        await scheduler.close()
+
+    asyncio.run(main())
+    made = [each for each in log if not each.endswith("closed")]
+    assert made == ["stream0", "stream1", "short0", "short1", "long0", "long1"]
+
+
 def test_workers_speak_at_the_same_time() -> None:
     """Three texts meet inside their steps, which takes three workers; a fourth one has its turn, too."""
     meeting, log = threading.Barrier(3, timeout=120), list[str]()

@@ -1,7 +1,8 @@
 """Admission: a text is synthesized once its key and the engine have room for it.
 
-A request beyond the limits waits for a short time and is then refused, instead of making all others late. Those who
-wait are let in by turns: first the key that has the fewest texts in work.
+A stream beyond the limits waits for a short time and is then refused, instead of making all others late. Nobody listens
+to a whole clip while it is made: it waits for minutes, and takes what time the streams leave. Those who wait are let in
+by turns: streams before clips, and first the key that has the fewest texts in work.
 """
 
 import asyncio
@@ -25,8 +26,12 @@ from svc.tracing import span
 # Of the engine's time and of all streams, that one key may take where there are several: the rest is for the others.
 _KEY_SHARE = 0.75
 
+# Of the places, that clips may take: streams find the others.
+_CLIP_SHARE = 0.5
+
 # How often those who wait look again: room also comes with time, not only when somebody leaves.
 _POLL_SECONDS = 0.05
+_MAX_PAUSE_SECONDS = 1.0  # before Redis is asked again for a key that has no place
 _MAX_RETRY_SECONDS = 30
 
 _ALL_KEYS = "all keys"
@@ -74,11 +79,25 @@ class Place:
         self.release()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class _Waiter:
     place: Place
     limits: Limits
     admitted: asyncio.Future[None]
+    until: float
+    own_until: float
+    """How long it waits while nothing but a limit that was set for its key keeps it."""
+    not_before: float = 0.0
+    """The key had no place on any server, and Redis is asked again then."""
+    pause: float = _POLL_SECONDS
+
+    @property
+    def live(self) -> bool:
+        return self.place.playback.live
+
+    def postpone(self) -> None:
+        self.not_before = time.monotonic() + self.pause
+        self.pause = min(2 * self.pause, _MAX_PAUSE_SECONDS)
 
 
 class _Places:
@@ -103,6 +122,9 @@ class _Places:
     def of_key(self, key_id: str) -> Collection[Place]:
         return self._of_keys.get(key_id, {})
 
+    def find(self, *, live: bool) -> list[Place]:
+        return [place for place in self if place.playback.live == live]
+
     def __iter__(self) -> Iterator[Place]:
         return chain.from_iterable(self._of_keys.values())
 
@@ -122,22 +144,26 @@ class Admission:
         several_keys: bool,
         max_load: float,
         queue_seconds: float,
+        clip_queue_seconds: float,
     ) -> None:
         """`all_keys` limits all keys together; `each_key` limits a key that has no limits of its own."""
         self._all_keys = all_keys
         self._key_share = _KEY_SHARE if several_keys else 1.0
         self._each_key = all_keys.share(self._key_share).of_key(each_key)
+        self._has_key_limit = each_key.max_streams is not None
+        self._max_clips = math.ceil(_CLIP_SHARE * all_keys.max_streams)
         self._shared = shared
         self._speed = speed
         self._metrics = metrics
         self._max_load = max_load
         self._queue_seconds = queue_seconds
+        self._clip_queue_seconds = clip_queue_seconds
         self._places = _Places()
         self._waiting: list[_Waiter] = []
         self._polling: asyncio.TimerHandle | None = None
         metrics.streams.set_function(lambda: len(self._places))
         metrics.waiting.set_function(lambda: len(self._waiting))
-        metrics.load.set_function(lambda: self._load_of(*self._places))
+        metrics.load.set_function(lambda: self._load_of(*self._places.find(live=True)))
 
     def limits_of(self, principal: Principal) -> Limits:
         """The limits of the key itself, or the default."""
@@ -158,7 +184,7 @@ class Admission:
         started = time.monotonic()
         try:
             with span("admission"):
-                await self._take_place(place, limits)
+                await self._take_place(self._create_waiter(place, limits, principal))
                 await self.spend(principal, characters)
         except BaseException:
             place.release()
@@ -183,37 +209,41 @@ class Admission:
             lease, place.lease = place.lease, None
             self._shared.release(lease)
 
-    async def _take_place(self, place: Place, limits: Limits) -> None:
+    def _create_waiter(self, place: Place, limits: Limits, principal: Principal) -> _Waiter:
+        now = time.monotonic()
+        until = now + (self._queue_seconds if place.playback.live else self._clip_queue_seconds)
+        is_limited = self._has_key_limit or principal.limits.max_streams is not None
+        own_until = min(now + self._queue_seconds, until) if is_limited else until
+        return _Waiter(place, limits, asyncio.get_running_loop().create_future(), until, own_until)
+
+    async def _take_place(self, waiter: _Waiter) -> None:
         """Waits for room here, and for a place among the streams of the key over all replicas."""
-        until = time.monotonic() + self._queue_seconds
+        place = waiter.place
         while True:
-            await self._wait_for_room(place, limits, until)
-            place.lease = await self._shared.acquire(place.key_id, limits.max_streams)
+            await self._wait_for_room(waiter)
+            place.lease = await self._shared.acquire(place.key_id, waiter.limits.max_streams)
             if place.lease:
                 return
+            waiter.postpone()
+            waiter.admitted = asyncio.get_running_loop().create_future()
             place.release()
-            if time.monotonic() >= until:
-                raise TooManyConcurrentRequests(limits.max_streams)
-            await asyncio.sleep(_POLL_SECONDS)
 
-    async def _wait_for_room(self, place: Place, limits: Limits, until: float) -> None:
-        waiter = _Waiter(place, limits, asyncio.get_running_loop().create_future())
+    async def _wait_for_room(self, waiter: _Waiter) -> None:
         self._waiting.append(waiter)
         self._admit_waiting()
         try:
             if not waiter.admitted.done():
                 self._require_room_to_wait(waiter)
-                async with asyncio.timeout(max(0.0, until - time.monotonic())):
-                    await waiter.admitted
-        except TimeoutError:
-            raise self._find_obstacle(waiter) or self._busy() from None
+                await waiter.admitted
         finally:
             if waiter in self._waiting:
                 self._waiting.remove(waiter)
 
     def _require_room_to_wait(self, waiter: _Waiter) -> None:
-        of_key = sum(each.place.key_id == waiter.place.key_id for each in self._waiting)
-        if of_key > waiter.limits.max_waiting or len(self._waiting) > self._all_keys.max_waiting:
+        """Streams and clips have a queue each: clips, which wait for long, keep no stream from waiting."""
+        alike = [each for each in self._waiting if each.live == waiter.live]
+        of_key = sum(each.place.key_id == waiter.place.key_id for each in alike)
+        if of_key > waiter.limits.max_waiting or len(alike) > self._all_keys.max_waiting:
             raise self._find_obstacle(waiter) or self._busy()
         self._poll()
 
@@ -224,7 +254,17 @@ class Admission:
     def _admit_later(self) -> None:
         self._polling = None
         self._admit_waiting()
+        self._refuse_late()
         self._poll()
+
+    def _refuse_late(self) -> None:
+        """Refuses those who have waited for too long."""
+        now = time.monotonic()
+        for waiter in [each for each in self._waiting if not each.admitted.done()]:
+            if now >= waiter.until:
+                waiter.admitted.set_exception(self._find_obstacle(waiter) or self._busy())
+            elif now >= waiter.own_until and (error := self._find_own_limit(waiter)):
+                waiter.admitted.set_exception(error)
 
     def _admit_waiting(self) -> None:
         """Lets in all for whom there is room."""
@@ -234,26 +274,39 @@ class Admission:
             waiter.admitted.set_result(None)
 
     def _in_turn(self) -> Iterator[_Waiter]:
-        """The first of each key, beginning with the key that has the fewest texts in work."""
-        firsts: dict[str, _Waiter] = {}
+        """The first stream and clip of each key; streams first, and the key that has the fewest texts in work."""
+        firsts: dict[tuple[str, bool], _Waiter] = {}
         for waiter in self._waiting:
-            if not waiter.admitted.done():  # cancelled at this moment
-                firsts.setdefault(waiter.place.key_id, waiter)
-        yield from sorted(firsts.values(), key=lambda each: len(self._places.of_key(each.place.key_id)))
+            if not waiter.admitted.done():  # cancelled or refused at this moment
+                firsts.setdefault((waiter.place.key_id, waiter.live), waiter)
+        yield from sorted(
+            firsts.values(), key=lambda each: (not each.live, len(self._places.of_key(each.place.key_id)))
+        )
 
     def _find_obstacle(self, waiter: _Waiter) -> SvcError | None:
         """Why there is no room for it now."""
-        own = self._places.of_key(waiter.place.key_id)
-        if len(own) >= waiter.limits.max_streams:
-            return TooManyConcurrentRequests(waiter.limits.max_streams)
+        if error := self._find_own_limit(waiter):
+            return error
         if len(self._places) >= self._all_keys.max_streams:
             return self._busy(self._all_keys.max_streams)
+        places = self._places.find(live=waiter.live)
+        own = [each for each in places if each.key_id == waiter.place.key_id]
+        if not waiter.live:  # the engine makes clips in the time that is left
+            is_full = len(own) >= math.ceil(self._max_clips * self._key_share) or len(places) >= self._max_clips
+            return self._busy(len(places)) if is_full else None
         # The first is always let in: an engine that is slower than real time serves one text after the other.
         if own and self._is_too_much([*own, waiter.place], self._max_load * self._key_share):
             return self._busy()
         # Where no other key has a text, its own are all.
-        if len(own) < len(self._places) and self._is_too_much([*self._places, waiter.place], self._max_load):
+        if len(own) < len(places) and self._is_too_much([*places, waiter.place], self._max_load):
             return self._busy()
+        return None
+
+    def _find_own_limit(self, waiter: _Waiter) -> SvcError | None:
+        """The limit of its key, if that is reached."""
+        own = self._places.of_key(waiter.place.key_id)
+        if len(own) >= waiter.limits.max_streams or time.monotonic() < waiter.not_before:
+            return TooManyConcurrentRequests(waiter.limits.max_streams)
         return None
 
     def _busy(self, limit: int | None = None) -> Busy:

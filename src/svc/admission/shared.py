@@ -182,10 +182,10 @@ class SharedLimits:
     async def _tell_rates(self) -> None:
         """Counts in Redis what was allowed without it."""
         for key_id, characters in self._untold_rates.take_all().items():
-            told = self.available and await self._ask(
-                lambda: self._shared_rates.spend(key_id, characters, math.inf)  # noqa: B023
-            )
-            if told != 0:  # it is unavailable again
+            told = None
+            if self.available:
+                told = await self._ask(lambda: self._shared_rates.spend(key_id, characters, math.inf))  # noqa: B023
+            if told is None:
                 self._untold_rates.spend(key_id, characters, math.inf)
 
     def _forget_if_idle(self, key_id: str) -> None:

@@ -6,6 +6,10 @@ from contextvars import ContextVar
 # When the first audio of a text is due, if others listen already: a gap in the middle is worse than a late beginning.
 FIRST_AUDIO_SECONDS = 1.5
 
+# A clip to which nobody listens yet is due so much later than if somebody did: behind all streams, short clips before
+# long ones, and none for ever.
+_CLIP_SECONDS = 3600.0
+
 # Assumed of a text that turned out longer than estimated.
 _LEAST_REMAINING_SECONDS = 1.0
 
@@ -23,11 +27,13 @@ class Playback:
         self.key_id = key_id
         self.live = live
         self._remaining = seconds
-        self._first_due = time.monotonic() + FIRST_AUDIO_SECONDS
+        now = time.monotonic()
+        self._first_due = now + FIRST_AUDIO_SECONDS
+        self._clip_due = now + (_CLIP_SECONDS + seconds if buffered is None else buffered)
         self.worked_seconds: float | None = None
         """What an engine elsewhere took for the step that runs. Here, waiting and the way there would count, too."""
         # When the listener will have heard all that was made; None before that.
-        self._heard_at = None if buffered is None else time.monotonic() + buffered
+        self._heard_at = None if buffered is None else now + buffered
 
     def expect(self, seconds: float) -> None:
         """More text has come, of this estimated length."""
@@ -38,6 +44,8 @@ class Playback:
 
     def deadline(self) -> float:
         """When the next audio is due."""
+        if not self.live:
+            return self._clip_due
         return self._first_due if self._heard_at is None else self._heard_at
 
     def add(self, seconds: float, asked_at: float) -> float:

@@ -2,8 +2,10 @@
 
 import re
 import socket
+import time
 import tracemalloc
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import urlsplit
 
 import httpx
@@ -47,7 +49,7 @@ def test_contexts_count_as_streams(narrow: Running) -> None:
         refused = caller.until(lambda frame: "error" in frame)[-1]
         assert (refused["context_id"], refused["error"]) == ("c", "too_many_concurrent_requests")
         assert _measure(narrow, r'svc_refusals_total\{reason="too_many_concurrent_requests"\}') == 1
-        response = _post(narrow, SENTENCE)
+        response = _post(narrow, SENTENCE, "/stream")
         assert (response.status_code, response.headers["retry-after"]) == (429, "1")
         assert response.headers["current-concurrent-requests"] == "2"
         assert response.headers["maximum-concurrent-requests"] == "2"
@@ -77,6 +79,20 @@ def test_a_request_that_waits_is_let_in(phonemizer: Phonemizer) -> None:
             with socket.create_connection((urlsplit(service.address).hostname, urlsplit(service.address).port)):
                 service.engine.may_speak.set()
                 assert client.post(f"{service.address}{PATH}", json={"text": "Hi."}).status_code == 200
+
+
+def test_whole_clips_wait_as_long_as_their_client_does(narrow: Running) -> None:
+    """Five at once, where a stream waits for a fifth of a second; and a stream finds its place all the same."""
+    narrow.engine.may_speak.clear()
+    with ThreadPoolExecutor(6) as clients:
+        clips = [clients.submit(_post, narrow, SENTENCE, path) for path in ("", "/with-timestamps", "", "", "")]
+        eventually(lambda: _measure(narrow, "svc_waiting") == 4)  # as many as may
+        time.sleep(0.5)
+        stream = clients.submit(_post, narrow, SENTENCE, "/stream")
+        eventually(lambda: _measure(narrow, "svc_streams") == 2)
+        assert _post(narrow, SENTENCE).status_code == 429
+        narrow.engine.may_speak.set()
+        assert [each.result().status_code for each in (stream, *clips)] == [200] * 6
 
 
 def test_a_client_that_hangs_up_gives_its_place_back_at_once(narrow: Running) -> None:
