@@ -9,7 +9,6 @@ import asyncio
 import logging
 import multiprocessing
 import os
-import pickle
 import signal
 import threading
 from collections.abc import Callable
@@ -18,6 +17,8 @@ from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import FrameType
+
+import msgspec
 
 from svc import atomic_files, logs, memory
 from svc.app import create_app
@@ -96,7 +97,7 @@ class _Supervisor:
             self._publish()
 
     def _publish(self) -> None:
-        atomic_files.write(self._file, pickle.dumps([each.told for each in self._engines if each.told]))
+        atomic_files.write(self._file, msgspec.msgpack.encode([each.told for each in self._engines if each.told]))
 
 
 class _Child:
@@ -180,8 +181,7 @@ def _pronounces_in_engines(settings: Settings) -> bool:
 
 def _run_server(settings: Settings, number: int, file: Path, pipe: Connection) -> None:
     def read() -> list[EngineDescription]:
-        engines: list[EngineDescription] = pickle.loads(file.read_bytes())
-        return engines
+        return msgspec.msgpack.decode(file.read_bytes(), type=list[EngineDescription])
 
     async def find() -> list[EngineDescription]:
         return await asyncio.to_thread(read)

@@ -5,9 +5,10 @@ import socket
 import threading
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -20,7 +21,20 @@ from svc.remote.pronouncer import RemotePronouncer
 from svc.remote.remote_engine import RemoteEngine
 from svc.remote.replicas import Replicas, share_workers
 from svc.remote.utterance_server import UtteranceServer
-from svc.remote.wire import Connection, Due, EngineDescription, NotTheReplica, Spoken, Written, pack, prove
+from svc.remote.wire import (
+    Connection,
+    Deadline,
+    End,
+    EngineDescription,
+    EngineFailure,
+    NotTheReplica,
+    SpeechAnswer,
+    SpeechRequest,
+    WordsAnswer,
+    WordsRequest,
+    pack,
+    prove,
+)
 from svc.synthesis.playback import Playback, current_playback
 from svc.text.g2p import Phonemizer
 from svc.text.language import Language
@@ -48,24 +62,24 @@ class _Replica:
         self.calls = self.cancelled = 0
         self.server = UtteranceServer(self._speak, self._find_words)
 
-    async def _speak(self, utterance: Utterance, due: Due) -> AsyncGenerator[Spoken]:
+    async def _speak(self, utterance: Utterance, deadline: Deadline) -> AsyncGenerator[SpeechAnswer]:
         assert utterance.style.shape == (1, 256)
         assert np.array_equal(utterance.mask_offset, _UTTERANCE.mask_offset)
         self.calls += 1
         answer = self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
         try:
             async for chunk in answer():
-                yield Spoken(chunk, 0.25)
+                yield SpeechAnswer(chunk, 0.25)
         except (GeneratorExit, asyncio.CancelledError):
             self.cancelled += 1
             raise
 
-    async def _find_words(self, written: Written) -> AsyncGenerator[list[Word]]:
+    async def _find_words(self, request: WordsRequest) -> AsyncGenerator[WordsAnswer]:
         self.calls += 1
-        if not written.text:
+        if not request.text:
             raise ValueError("nothing to read")
         await asyncio.sleep(0)
-        yield [Word(0, len(written.text), written.text, "", f"{written.language}", space=False)]
+        yield WordsAnswer([Word(0, len(request.text), request.text, "", f"{request.language}", space=False)])
 
 
 async def _speak() -> AsyncIterator[Chunk]:
@@ -187,11 +201,11 @@ def test_what_has_come_meanwhile_comes_as_one() -> None:
 def test_a_message_may_come_in_any_pieces() -> None:
     """As it does through a network."""
     near, far = socket.socketpair()
-    answers = b"".join(pack(each) for each in (Spoken(_WHOLE[0], 0.1), Spoken(_WHOLE[1], 0.2), None))
+    answers = b"".join(pack(each) for each in (SpeechAnswer(_WHOLE[0], 0.1), SpeechAnswer(_WHOLE[1], 0.2), End()))
     connection = object.__new__(Connection)
     connection._socket, connection._received = near, bytearray()
-    spoken: list[Spoken] = []
-    listener = threading.Thread(target=lambda: spoken.extend(connection.ask(_UTTERANCE, Due())))
+    spoken: list[SpeechAnswer] = []
+    listener = threading.Thread(target=lambda: spoken.extend(connection.ask(_UTTERANCE, Deadline())))
     listener.start()
     with far:
         far.recv(1)
@@ -211,7 +225,7 @@ def test_a_replica_finds_the_words_of_a_sentence(phonemizer: Phonemizer) -> None
         pronouncer = RemotePronouncer(engine._replicas, phonemizer)
         (word,) = pronouncer("Hello.", Language.GERMAN, ())
         assert (word.spoken, word.phonemes) == ("Hello.", "de")
-        with pytest.raises(ValueError, match="nothing to read"):
+        with pytest.raises(EngineFailure, match="nothing to read"):
             pronouncer("", Language.GERMAN, ())
         assert _join(engine.synthesize(_UTTERANCE)) == _join(_WHOLE)
         assert len(replica.server._connections) == 1
@@ -233,8 +247,8 @@ def test_an_engine_host_reads_as_a_server_does(phonemizer: Phonemizer) -> None:
         host = EngineHost(FakeEngine(), 1, phonemizer)
         description = await host.start("127.0.0.1")
         connection = await asyncio.to_thread(Connection, description, 60.0)
-        written = Written(text, Language.ENGLISH_US, replacements)
-        words = await asyncio.to_thread(connection.pronounce, written)
+        request = WordsRequest.of(text, Language.ENGLISH_US, replacements)
+        words = await asyncio.to_thread(connection.pronounce, request)
         connection.close()
         await host.drain(0.1)
         assert words == pronounce(phonemizer, text, Language.ENGLISH_US, replacements)
@@ -249,23 +263,16 @@ def test_who_has_not_the_token_is_not_answered() -> None:
         (known,) = engine._replicas._replicas
         description, nonce = known.description, b"n" * 32
         with pytest.raises(NotTheReplica):
-            Connection(replace(description, token=b"x" * 32), 30.0)
+            Connection(msgspec.structs.replace(description, token=b"x" * 32), 30.0)
         for wrong in (prove(b"x" * 32, "server", nonce), description.token, None):
             with socket.create_connection((description.host, description.port), timeout=60) as stranger:
                 stranger.sendall(nonce)
                 answer = stranger.recv(64, socket.MSG_WAITALL)
                 stranger.sendall(wrong or answer[32:])  # its own proof, sent back
-                stranger.sendall(pack((_UTTERANCE, Due())))
+                stranger.sendall(pack(SpeechRequest(_UTTERANCE, Deadline())))
                 with suppress(ConnectionResetError):
                     assert stranger.recv(1) == b""
     assert replica.calls == 0
-
-
-class _Trap:
-    """Whoever unpickles it notices."""
-
-    def __reduce__(self) -> tuple[Callable[..., object], tuple[str]]:
-        return pytest.fail, ("something unproven was unpickled",)
 
 
 @pytest.mark.parametrize("echoes", [True, False])
@@ -279,7 +286,7 @@ def test_what_has_not_the_token_is_not_believed(echoes: bool) -> None:
             nonce = caller.recv(32, socket.MSG_WAITALL)
             caller.sendall(nonce * 2 if echoes else b"n" * 32 + prove(b"x" * 32, "replica", nonce + b"n" * 32))
             with suppress(ConnectionError):
-                caller.sendall(pack(_Trap()))
+                caller.sendall(pack(SpeechAnswer(_WHOLE[0], 0.1)))
                 learned.append(nonce + caller.recv(1000))
 
     token = b"t" * 32
@@ -336,7 +343,7 @@ def test_an_engine_that_is_gone_is_an_error_in_the_end() -> None:
 
 def test_a_failure_of_the_engine_itself_is_not_tried_again() -> None:
     replica = _Replica(_fail)
-    with _loaded(replica) as engine, pytest.raises(ValueError, match="an unknown phoneme"):
+    with _loaded(replica) as engine, pytest.raises(EngineFailure, match="an unknown phoneme"):
         list(engine.synthesize(_UTTERANCE))
     assert replica.calls == 1
 
@@ -356,16 +363,53 @@ def test_a_server_that_drains_finishes_what_it_has() -> None:
         replica = _Replica(_speak)
         description = EngineDescription("", "127.0.0.1", await replica.server.start("127.0.0.1"), replica.server.token)
         connection = await asyncio.to_thread(Connection, description, 30.0)
-        answers = connection.ask(_UTTERANCE, Due())
+        answers = connection.ask(_UTTERANCE, Deadline())
         first = await asyncio.to_thread(next, answers)
         await replica.server.drain(30)
         rest = await asyncio.to_thread(list, answers)
         assert _join(each.chunk for each in (first, *rest)) == _join(_WHOLE)
         with pytest.raises((OSError, EOFError)):
-            await asyncio.to_thread(lambda: list(connection.ask(_UTTERANCE, Due())))
+            await asyncio.to_thread(lambda: list(connection.ask(_UTTERANCE, Deadline())))
         connection.close()
 
     asyncio.run(main())
+
+
+async def _lack_something() -> AsyncIterator[Chunk]:
+    raise EngineUnavailable("The dictionary is missing.")
+    yield
+
+
+def test_what_an_engine_lacks_is_told_in_its_words() -> None:
+    with (
+        _loaded(_Replica(_lack_something)) as engine,
+        pytest.raises(EngineUnavailable, match="The dictionary is missing"),
+    ):
+        list(engine.synthesize(_UTTERANCE))
+
+
+@pytest.mark.parametrize("said", [b"\xc1", pack(End())[4:], msgspec.msgpack.encode(["SpeechRequest", {}, []]), b""])
+def test_a_request_that_is_none_ends_the_connection(said: bytes) -> None:
+    """A server of another release, say."""
+    replica = _Replica(_speak)
+    with _loaded(replica) as engine:
+        (known,) = engine._replicas._replicas
+        with Connection(known.description, 60.0)._socket as caller:
+            caller.sendall(len(said).to_bytes(4, "big") + said)
+            caller.settimeout(60)
+            while caller.recv(1000):
+                caller.shutdown(socket.SHUT_WR)
+        assert _join(engine.synthesize(_UTTERANCE)) == _join(_WHOLE)
+
+
+def test_all_that_was_borrowed_is_given_back() -> None:
+    """By many threads at once, some of which lose their replica."""
+    answers = [_speak, _speak_two_and_die] * 20
+    with _loaded(_Replica(*answers, _speak), _Replica(*answers, _speak)) as engine:
+        with ThreadPoolExecutor(16) as pool:
+            spoken = list(pool.map(lambda _: _join(engine.synthesize(_UTTERANCE)), range(100)))
+        assert spoken == [_join(_WHOLE)] * 100
+        assert [replica.busy for replica in engine._replicas._replicas] == [0, 0]
 
 
 def test_workers_are_shared_out() -> None:

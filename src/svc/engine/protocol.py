@@ -72,7 +72,7 @@ class Utterance:
 class Timing(NamedTuple):
     """When a phoneme of the utterance is spoken, in seconds from the start of the utterance.
 
-    A tuple, because a chunk has a dozen, and to unpickle a dataclass takes nearly five times as long.
+    A tuple, because a chunk has a dozen, and engines elsewhere send them.
     """
 
     phoneme: int

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from svc import memory
 from svc.engine.protocol import Engine, Utterance
 from svc.remote.utterance_server import UtteranceServer
-from svc.remote.wire import Due, EngineDescription, Spoken, Written
+from svc.remote.wire import Deadline, EngineDescription, SpeechAnswer, WordsAnswer, WordsRequest
 from svc.synthesis.playback import Playback
 from svc.synthesis.scheduler import Scheduler
 from svc.text.g2p import Phonemizer
 from svc.text.language import Language
-from svc.text.phrases import Word, pronounce
+from svc.text.phrases import pronounce
 
 
 class EngineHost:
@@ -52,27 +52,30 @@ class EngineHost:
         """For how long listeners have waited for audio that was due, since the start."""
         return self._scheduler.starved_seconds
 
-    async def _speak(self, utterance: Utterance, due: Due) -> AsyncGenerator[Spoken]:
+    async def _speak(self, utterance: Utterance, deadline: Deadline) -> AsyncGenerator[SpeechAnswer]:
         """The audio of an utterance; when the caller cancels, the work stops within a chunk."""
         # The listener counts as one who has audio until it is due: what is held back at a beginning, the API decides.
-        playback = Playback(due.key_id, live=due.live, buffered=due.seconds)
+        playback = Playback(deadline.key_id, live=deadline.live, buffered=deadline.seconds)
         async with aclosing(self._scheduler.run(self._synthesize(utterance), playback)) as parts:
             async for part in parts:
-                yield part.spoken
+                yield part.answer
 
-    async def _find_words(self, written: Written) -> AsyncGenerator[list[Word]]:
+    async def _find_words(self, request: WordsRequest) -> AsyncGenerator[WordsAnswer]:
         assert self._phonemizer, "servers ask only those for words that were given a phonemizer"
-        yield await asyncio.to_thread(pronounce, self._phonemizer, written.text, written.language, written.replacements)
+        words = await asyncio.to_thread(
+            pronounce, self._phonemizer, request.text, request.language, request.replacements
+        )
+        yield WordsAnswer(words)
 
     def _synthesize(self, utterance: Utterance) -> Generator["_Part"]:
         began = time.perf_counter()
         for chunk in self._engine.synthesize(utterance):
-            spoken = Spoken(chunk, time.perf_counter() - began)
-            yield _Part(spoken, len(chunk.samples) / self._engine.sample_rate)
+            answer = SpeechAnswer(chunk, time.perf_counter() - began)
+            yield _Part(answer, len(chunk.samples) / self._engine.sample_rate)
             began = time.perf_counter()
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    spoken: Spoken
+    answer: SpeechAnswer
     seconds: float

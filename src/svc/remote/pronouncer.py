@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from svc.remote.replicas import LOST, Replicas
-from svc.remote.wire import EngineFailure, Written
+from svc.remote.wire import WordsRequest
 from svc.text.g2p import Phonemizer
 from svc.text.language import Language
 from svc.text.parsed_text import Replacement
@@ -21,8 +21,6 @@ class RemotePronouncer:
     def __call__(self, text: str, language: Language, replacements: Sequence[Replacement]) -> list[Word]:
         try:
             with self._replicas.connect() as connection:
-                return connection.pronounce(Written(text, language, replacements))
-        except EngineFailure as failure:
-            raise failure.__cause__ or failure from None
+                return connection.pronounce(WordsRequest.of(text, language, replacements))
         except LOST:
             return pronounce(self._phonemizer, text, language, replacements)

@@ -8,7 +8,7 @@ from contextlib import closing
 from svc.engine.protocol import Chunk, Engine, Utterance
 from svc.errors import EngineUnavailable
 from svc.remote.replicas import LOST, NoReplica, Replicas
-from svc.remote.wire import Due, EngineFailure
+from svc.remote.wire import Deadline
 from svc.synthesis.playback import current_playback
 
 log = logging.getLogger(__name__)
@@ -59,8 +59,6 @@ class RemoteEngine:
                             yield rest
                             progress_at = time.monotonic()
                 return
-            except EngineFailure as failure:
-                raise failure.__cause__ or failure from None
             except LOST as error:
                 left = progress_at + self._give_up_seconds - time.monotonic()
                 if left < 0 or (isinstance(error, NoReplica) and not self._replicas.wait(left)):
@@ -71,12 +69,12 @@ class RemoteEngine:
     def _ask(self, utterance: Utterance) -> Generator[Chunk]:
         """Closing this cancels the request."""
         playback = current_playback.get()
-        due = Due(playback.buffered_seconds, playback.key_id, playback.live) if playback else Due()
+        deadline = Deadline(playback.buffered_seconds, playback.key_id, playback.live) if playback else Deadline()
         with self._replicas.connect() as connection:
-            for spoken in connection.ask(utterance, due):
+            for answer in connection.ask(utterance, deadline):
                 if playback := current_playback.get():
-                    playback.worked_seconds = (playback.worked_seconds or 0.0) + spoken.worked_seconds
-                yield spoken.chunk
+                    playback.worked_seconds = (playback.worked_seconds or 0.0) + answer.worked_seconds
+                yield answer.chunk
 
 
 class _Delivered:

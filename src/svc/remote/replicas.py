@@ -72,7 +72,7 @@ class Replicas:
 
     @contextmanager
     def connect(self) -> Iterator[Connection]:
-        """To the replica with the least to do for this server. Who leaves this with an exception has not finished."""
+        """To the replica with the least to do for this server. After an exception, the connection is closed."""
         with self._found:
             if (replica := self._choose()) is None:
                 raise NoReplica
@@ -84,16 +84,17 @@ class Replicas:
         except BaseException as error:
             if connection:
                 connection.close()
-            if isinstance(error, LOST):
-                replica.lost = True  # until it is found again
-                _close(replica)
+            with self._found:
+                replica.busy -= 1
+                if isinstance(error, LOST):
+                    replica.lost = True  # until it is found again
+                    _close(replica)
             raise
-        else:
-            replica.idle.append(connection)
-            if self._closed:
-                _close(replica)
-        finally:
+        with self._found:
             replica.busy -= 1
+            replica.idle.append(connection)
+            if self._closed or replica not in self._replicas:
+                _close(replica)
 
     def _choose(self) -> _Replica | None:
         there = [replica for replica in self._replicas if not replica.lost]
@@ -111,12 +112,13 @@ class Replicas:
             self._replicas = [known.pop(each) if each in known else _Replica(each) for each in found]
             for replica in self._replicas:
                 replica.lost = False
+            for replica in known.values():
+                _close(replica)
             self._found.notify_all()
-        for replica in known.values():
-            _close(replica)
 
 
 def _close(replica: _Replica) -> None:
+    """Closes its idle connections, under the lock."""
     while replica.idle:
         replica.idle.pop().close()
 

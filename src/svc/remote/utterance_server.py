@@ -7,14 +7,30 @@ import secrets
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing, suppress
 
+import msgspec
+
 from svc.engine.protocol import Utterance
-from svc.remote.wire import NONCE_BYTES, PROOF_BYTES, TOKEN_BYTES, Due, Spoken, Written, pack, prove, read_message
-from svc.text.phrases import Word
+from svc.remote.wire import (
+    NONCE_BYTES,
+    PROOF_BYTES,
+    TOKEN_BYTES,
+    Deadline,
+    End,
+    Failure,
+    Message,
+    SpeechAnswer,
+    SpeechRequest,
+    WordsAnswer,
+    WordsRequest,
+    pack,
+    prove,
+    read_message,
+)
 
 log = logging.getLogger(__name__)
 
-Speak = Callable[[Utterance, Due], AsyncGenerator[Spoken]]
-FindWords = Callable[[Written], AsyncGenerator[list[Word]]]
+Speak = Callable[[Utterance, Deadline], AsyncGenerator[SpeechAnswer]]
+FindWords = Callable[[WordsRequest], AsyncGenerator[WordsAnswer]]
 
 _PROOF_SECONDS = 10.0
 
@@ -47,7 +63,7 @@ class UtteranceServer:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._connections.add(writer)
         try:
-            with suppress(EOFError, OSError, TimeoutError):
+            with suppress(EOFError, OSError, TimeoutError, msgspec.DecodeError):
                 async with asyncio.timeout(_PROOF_SECONDS):
                     is_server = await self._exchange_proofs(reader, writer)
                 if is_server:
@@ -83,17 +99,14 @@ class UtteranceServer:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _answer(self, request: Written | tuple[Utterance, Due], writer: asyncio.StreamWriter) -> None:
-        """Chunks or words, then None or what was raised."""
+    async def _answer(self, request: Message, writer: asyncio.StreamWriter) -> None:
+        """Chunks or words, then the end or the failure."""
         self.ongoing += 1
         self._idle.clear()
-        end: Exception | None = None
+        end: Message = End()
         try:
             try:
-                answer: AsyncGenerator[Spoken | list[Word]] = (
-                    self._find_words(request) if isinstance(request, Written) else self._speak(*request)
-                )
-                async with aclosing(answer) as parts:
+                async with aclosing(self._begin(request)) as parts:
                     async for part in parts:
                         writer.write(pack(part))
                         await writer.drain()
@@ -101,10 +114,18 @@ class UtteranceServer:
                 raise
             except Exception as error:
                 log.exception("an utterance or a sentence has failed")
-                end = error
+                end = Failure.of(error)
             writer.write(pack(end))
             await writer.drain()
         finally:
             self.ongoing -= 1
             if not self.ongoing:
                 self._idle.set()
+
+    def _begin(self, request: Message) -> AsyncGenerator[SpeechAnswer] | AsyncGenerator[WordsAnswer]:
+        match request:
+            case SpeechRequest(utterance, deadline):
+                return self._speak(utterance, deadline)
+            case WordsRequest():
+                return self._find_words(request)
+        raise ValueError(f"{type(request).__name__} is not a request")

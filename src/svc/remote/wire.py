@@ -5,41 +5,39 @@ Where there are more processes with the engine than servers, sentences go there,
 Ray, or the first process of a machine, tells where the replicas are, and starts what is missing. Audio does not pass
 through Ray: its calls take ten times as long for each chunk as the connection itself.
 
-A connection begins with proofs from both ends that they know the replica's token, which itself is not sent: what they
-exchange afterwards is unpickled, and that can run any code. Then come requests, each of which is answered before the
-next. Closing it cancels the request. A message is pickled, and its arrays follow as they are, so that pickle does not
-copy them: first the number of these parts, then their lengths, then the parts.
+A connection begins with proofs from both ends that they know the replica's token, which itself is not sent. Then come
+requests, each of which is answered before the next. Closing it cancels the request. A message is its length, then
+MessagePack, which can hold data alone.
 """
 
 import asyncio
 import hmac
-import pickle
 import secrets
 import socket
 import struct
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import accumulate, chain, pairwise
+from itertools import chain
 from typing import Any, Literal
 
+import msgspec
 import numpy as np
 
 from svc.engine.protocol import Chunk, Utterance
+from svc.errors import EngineUnavailable
 from svc.text.language import Language
-from svc.text.parsed_text import Replacement
+from svc.text.parsed_text import Pronunciation, Replacement, SayAs, Substitution
 from svc.text.phrases import Word
 
 TOKEN_BYTES = NONCE_BYTES = PROOF_BYTES = 32
 
-_NUMBER = struct.Struct("!I")
+_LENGTH = struct.Struct("!I")
 _RECEIVED_BYTES = 256 * 1024  # at a time: a few seconds of audio
 _CONNECT_SECONDS = 5.0
 # For work that nobody listens to yet.
 _BACKGROUND_SECONDS = 2.0
 
 
-@dataclass(frozen=True, slots=True)
-class Due:
+class Deadline(msgspec.Struct, frozen=True, array_like=True):
     """For whom an utterance is spoken, and in how many seconds its audio is due."""
 
     seconds: float = _BACKGROUND_SECONDS
@@ -47,24 +45,46 @@ class Due:
     live: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
-    """A sentence whose words are asked for."""
+class _Message(msgspec.Struct, frozen=True, array_like=True, tag=True):
+    pass
+
+
+class SpeechRequest(_Message, frozen=True):
+    """Answered by `SpeechAnswer`s."""
+
+    utterance: Utterance
+    deadline: Deadline
+
+
+class WordsRequest(_Message, frozen=True):
+    """A sentence whose words are asked for; answered by one `WordsAnswer`."""
 
     text: str
     language: Language
-    replacements: Sequence[Replacement]
+    pronunciations: list[Pronunciation] = []
+    substitutions: list[Substitution] = []
+    said_as: list[SayAs] = []
+
+    @classmethod
+    def of(cls, text: str, language: Language, replacements: Sequence[Replacement]) -> "WordsRequest":
+        def choose(kind: type) -> list[Any]:
+            return [each for each in replacements if isinstance(each, kind)]
+
+        return cls(text, language, choose(Pronunciation), choose(Substitution), choose(SayAs))
+
+    @property
+    def replacements(self) -> list[Replacement]:
+        return sorted([*self.pronunciations, *self.substitutions, *self.said_as], key=lambda each: each.start)
 
 
-@dataclass(frozen=True, slots=True)
-class Spoken:
+class SpeechAnswer(_Message, frozen=True):
     """A chunk, and how many seconds a worker of the replica took for it."""
 
     chunk: Chunk
     worked_seconds: float
 
     @classmethod
-    def join(cls, parts: Sequence["Spoken"]) -> "Spoken":
+    def join(cls, parts: Sequence["SpeechAnswer"]) -> "SpeechAnswer":
         if len(parts) == 1:
             return parts[0]
         samples = np.concatenate([each.chunk.samples for each in parts])
@@ -72,8 +92,39 @@ class Spoken:
         return cls(Chunk(samples, timings), sum(each.worked_seconds for each in parts))
 
 
-@dataclass(frozen=True, slots=True)
-class EngineDescription:
+class WordsAnswer(_Message, frozen=True):
+    words: list[Word]
+
+
+class End(_Message, frozen=True):
+    """The request is answered."""
+
+
+class Failure(_Message, frozen=True):
+    """The request cannot be answered, by this replica or by another one."""
+
+    message: str
+    unavailable: bool
+    """Whether the engine lacks something, which the message says in words for the caller."""
+
+    @classmethod
+    def of(cls, error: Exception) -> "Failure":
+        if isinstance(error, EngineUnavailable):
+            return cls(error.message, unavailable=True)
+        return cls(f"{type(error).__name__}: {error}", unavailable=False)
+
+    def throw(self) -> None:
+        raise EngineUnavailable(self.message) if self.unavailable else EngineFailure(self.message)
+
+
+Message = SpeechRequest | WordsRequest | SpeechAnswer | WordsAnswer | End | Failure
+
+
+class EngineFailure(Exception):
+    """The engine of a replica has failed: another replica would, too."""
+
+
+class EngineDescription(msgspec.Struct, frozen=True):
     """What a replica says about its engine, and where it is."""
 
     fingerprint: str
@@ -92,28 +143,30 @@ def prove(token: bytes, role: Literal["server", "replica"], nonces: bytes) -> by
     return hmac.digest(token, role.encode() + nonces, "sha256")
 
 
-def pack(message: object) -> bytes:
-    arrays: list[pickle.PickleBuffer] = []
-    content = pickle.dumps(message, 5, buffer_callback=arrays.append)
-    parts: list[bytes | memoryview] = [content, *(array.raw() for array in arrays)]
-    return b"".join([*map(_NUMBER.pack, [len(parts), *map(len, parts)]), *parts])
+def _write_array(value: object) -> tuple[tuple[int, ...], bytes]:
+    if not isinstance(value, np.ndarray):
+        raise TypeError(f"{type(value).__name__} is no part of a message")
+    return value.shape, value.astype(np.float32, copy=False).tobytes()
 
 
-async def read_message(reader: asyncio.StreamReader) -> Any:
-    """Raises `EOFError` where the connection ends."""
-    (count,) = _NUMBER.unpack(await reader.readexactly(_NUMBER.size))
-    lengths = _unpack_lengths(await reader.readexactly(count * _NUMBER.size))
-    return _unpack([bytearray(await reader.readexactly(length)) for length in lengths])
+def _read_array(_: type, value: Any) -> np.ndarray[Any, np.dtype[np.float32]]:
+    shape, content = value
+    return np.frombuffer(bytearray(content), np.float32).reshape(shape)
 
 
-def _unpack_lengths(content: bytes | bytearray) -> list[int]:
-    return [length for (length,) in _NUMBER.iter_unpack(content)]
+_encoder = msgspec.msgpack.Encoder(enc_hook=_write_array)
+_decoder: msgspec.msgpack.Decoder[Message] = msgspec.msgpack.Decoder(Message, dec_hook=_read_array)
 
 
-def _unpack(parts: Sequence[bytearray]) -> Any:
-    """The arrays are in the memory of their parts."""
-    content, *arrays = parts
-    return pickle.loads(content, buffers=arrays)
+def pack(message: Message) -> bytes:
+    content = _encoder.encode(message)
+    return _LENGTH.pack(len(content)) + content
+
+
+async def read_message(reader: asyncio.StreamReader) -> Message:
+    """Raises `EOFError` where the connection ends, and `msgspec.DecodeError` for anything but a message."""
+    (length,) = _LENGTH.unpack(await reader.readexactly(_LENGTH.size))
+    return _decoder.decode(await reader.readexactly(length))
 
 
 class Connection:
@@ -143,45 +196,43 @@ class Connection:
         self._received.clear()
         self._socket.sendall(prove(token, "server", nonces))
 
-    def ask(self, utterance: Utterance, due: Due) -> Iterator[Spoken]:
-        """Raises `OSError` or `EOFError` when the replica is lost, and what the engine raised when that has failed.
+    def ask(self, utterance: Utterance, deadline: Deadline) -> Iterator[SpeechAnswer]:
+        """Raises `OSError` or `EOFError` when the replica is lost, and `EngineFailure` or `EngineUnavailable` when its
+        engine has failed.
 
         What came while the last audio was taken care of comes as one: the busier a server is, the less often it has to
         encode and send.
         """
-        self._send((utterance, due))
-        while True:
-            *spoken, last = self._read_messages()
-            if isinstance(last, Spoken):
-                spoken.append(last)
-            if spoken:
-                yield Spoken.join(spoken)
-            if isinstance(last, Exception):
-                raise EngineFailure from last
-            if last is None:
-                return
+        self._socket.sendall(pack(SpeechRequest(utterance, deadline)))
+        ended = False
+        while not ended:
+            answers = self._read_answers()
+            ended = isinstance(answers[-1], End)
+            if spoken := [each for each in answers if isinstance(each, SpeechAnswer)]:
+                yield SpeechAnswer.join(spoken)
+            if isinstance(answers[-1], Failure):
+                answers[-1].throw()
 
-    def pronounce(self, written: Written) -> list[Word]:
+    def pronounce(self, request: WordsRequest) -> list[Word]:
         """The words of a sentence. Raises what `ask` raises."""
-        self._send(written)
-        answers = self._read_messages()
-        while len(answers) < 2 and not isinstance(answers[-1], Exception):
-            answers += self._read_messages()
-        if isinstance(answers[-1], Exception):
-            raise EngineFailure from answers[-1]
-        words: list[Word] = answers[0]
-        return words
-
-    def _send(self, request: object) -> None:
         self._socket.sendall(pack(request))
+        words: list[Word] = []
+        while True:
+            for answer in self._read_answers():
+                if isinstance(answer, WordsAnswer):
+                    words = answer.words
+                elif isinstance(answer, Failure):
+                    answer.throw()
+                else:
+                    return words
 
-    def _read_messages(self) -> list[Any]:
+    def _read_answers(self) -> list[Message]:
         """Those that have come; waits for the first."""
-        messages: list[Any] = []
-        while not messages:
+        answers: list[Message] = []
+        while not answers:
             self._receive()
-            messages = list(self._take_messages())
-        return messages
+            answers = list(self._take_messages())
+        return answers
 
     def _receive(self) -> None:
         received = self._socket.recv(_RECEIVED_BYTES)
@@ -189,25 +240,14 @@ class Connection:
             raise EOFError
         self._received += received
 
-    def _take_messages(self) -> Iterator[Any]:
+    def _take_messages(self) -> Iterator[Message]:
         """Those that are complete."""
-        while (ends := self._find_parts()) and len(self._received) >= ends[-1]:
-            yield _unpack([self._received[start:end] for start, end in pairwise(ends)])
-            del self._received[: ends[-1]]
-
-    def _find_parts(self) -> list[int]:
-        """Where the first part begins, and where each ends; nothing if the lengths have not come yet."""
-        if len(self._received) < _NUMBER.size:
-            return []
-        (count,) = _NUMBER.unpack_from(self._received)
-        begin = (1 + count) * _NUMBER.size
-        if len(self._received) < begin:
-            return []
-        return list(accumulate(_unpack_lengths(self._received[_NUMBER.size : begin]), initial=begin))
+        while len(self._received) >= _LENGTH.size:
+            end = _LENGTH.size + _LENGTH.unpack_from(self._received)[0]
+            if len(self._received) < end:
+                return
+            yield _decoder.decode(bytes(self._received[_LENGTH.size : end]))
+            del self._received[:end]
 
     def close(self) -> None:
         self._socket.close()
-
-
-class EngineFailure(Exception):
-    """The engine of a replica has raised the cause of this: another replica would, too."""

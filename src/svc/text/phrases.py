@@ -4,7 +4,6 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise, takewhile
-from typing import Any
 
 from svc.text.elements import LONGEST_BREAK_SECONDS
 from svc.text.g2p import Phonemizer, from_ipa
@@ -40,10 +39,6 @@ class Word:
     """Whether the model gets a space after it."""
     share: tuple[float, float] = (0.0, 1.0)
     """Where its sound begins and ends in that of all words for these characters."""
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """For pickle, which would take several times as long to set one field after the other."""
-        return Word, (self.start, self.end, self.spoken, self.tail, self.phonemes, self.space, self.share)
 
     @property
     def spaced_phonemes(self) -> str:
