@@ -117,6 +117,8 @@ def test_the_asynchronous_client(driven: Callable[[str], Report]) -> None:
         ("bad_speed", "BadRequestError", 400, None, "speed"),
         ("bad_format", "BadRequestError", 400, None, "response_format"),
         ("blank", "BadRequestError", 400, None, "input"),
+        ("wrong_base", "NotFoundError", 404, "not_found", None),
+        ("wrong_base_of_models", "NotFoundError", 404, "not_found", None),
         ("unknown_model", "NotFoundError", 404, "model_not_found", "model"),
         ("unknown_voice", "NotFoundError", 404, "voice_not_found", "voice"),
         ("too_much", "RateLimitError", 429, "rate_limit_exceeded", None),
@@ -129,6 +131,8 @@ def test_errors_are_the_exceptions_of_the_sdk(
     assert (error["class"], error["status_code"], error["code"], error["param"]) == (raised, status, code, param)
     assert error["type"]
     assert error["message"]
+    assert "Value error" not in error["message"]
+    assert ("Did you mean /openai/v1/" in error["message"]) == name.startswith("wrong_base")
 
 
 @pytest.fixture(scope="module")

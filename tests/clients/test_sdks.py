@@ -60,6 +60,9 @@ def test_filters(report: Report) -> None:
     assert {voice["labels"]["gender"] for voice in report.get_result("filtered")["voices"]} == {"female"}
     assert report.get_result("filtered")["total_count"] == 2
     assert [voice["voice_id"] for voice in report.get_result("by_ids")["voices"]] == [VOICE]
+    named = {(voice["labels"]["accent"], voice["labels"]["gender"]) for voice in report.get_result("named")["voices"]}
+    assert (named, report.get_result("named")["total_count"]) == ({("british", "female")}, 4)
+    assert report.get_result("unnamed") == [0, 0]
 
 
 def test_settings(report: Report) -> None:

@@ -36,6 +36,7 @@ report({
     default_voice: async () => bytes(await eleven.generate({ text, output_format: "ulaw_8000" })),
     by_name: async () =>
         bytes(await eleven.generate({ text, voice: "Sarah", stream: true, output_format: "pcm_16000" })),
+    looked_up: async () => bytes(await eleven.generate({ text, voice })),
     timestamps: () => tts.convertWithTimestamps(voice, { text, output_format: pcm }),
     stream_timestamps: async () => all(await tts.streamWithTimestamps(voice, { text, output_format: pcm })),
     lengths: async () => ({

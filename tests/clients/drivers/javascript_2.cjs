@@ -45,6 +45,12 @@ report({
     },
     filtered: async () =>
         wire(await eleven.voices.search({ language: ["fr", "it"], gender: "female", pageSize: 100 })),
+    named: async () =>
+        wire(await eleven.voices.search({ language: "en-GB", gender: "Female", category: "Premade", pageSize: 100 })),
+    unnamed: async () => [
+        (await eleven.voices.search({ collectionId: "x" })).totalCount,
+        (await eleven.voices.search({ fineTuningState: "fine_tuned" })).totalCount,
+    ],
     by_ids: async () => wire(await eleven.voices.search({ voiceIds: [voice] })),
     default_settings: async () => wire(await eleven.voices.settings.getDefault()),
     models: async () => wire(await eleven.models.list()),

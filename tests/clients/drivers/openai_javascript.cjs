@@ -60,6 +60,14 @@ report({
         bad_speed: await errorOf(() => speak({ speed: 9 })),
         bad_format: await errorOf(() => speak({ response_format: "ogg" })),
         blank: await errorOf(() => speak({ input: " " })),
+        wrong_base: await errorOf(() =>
+            new OpenAI({ baseURL: address, apiKey: key }).audio.speech.create({
+                model: "tts-1",
+                voice: "alloy",
+                input: text,
+            }),
+        ),
+        wrong_base_of_models: await errorOf(() => new OpenAI({ baseURL: `${address}/`, apiKey: key }).models.list()),
         unknown_model: await errorOf(() => openai.models.retrieve("whisper-1")),
         unknown_voice: await errorOf(() =>
             client(strict).audio.speech.create({ model: "tts-1", voice: "nobody", input: text }),

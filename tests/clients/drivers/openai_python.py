@@ -66,6 +66,12 @@ report(
             "bad_speed": error_of(lambda: speak(speed=9)),
             "bad_format": error_of(lambda: speak(response_format="ogg")),
             "blank": error_of(lambda: speak(input=" ")),
+            "wrong_base": error_of(
+                lambda: OpenAI(base_url=ADDRESS, api_key=KEY).audio.speech.with_raw_response.create(
+                    model="tts-1", voice="alloy", input=TEXT
+                )
+            ),
+            "wrong_base_of_models": error_of(OpenAI(base_url=f"{ADDRESS}/", api_key=KEY).models.list),
             "unknown_model": error_of(lambda: openai.models.retrieve("whisper-1")),
             "unknown_voice": error_of(
                 lambda: client(STRICT).audio.speech.create(model="tts-1", voice="nobody", input=TEXT)

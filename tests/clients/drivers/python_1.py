@@ -67,6 +67,7 @@ report(
         "asynchronous": lambda: asyncio.run(asynchronous()),
         "default_voice": lambda: b"".join(eleven.generate(text=TEXT, output_format="ulaw_8000")),
         "by_name": lambda: b"".join(eleven.generate(text=TEXT, voice="Sarah", stream=True, output_format="pcm_16000")),
+        "looked_up": lambda: b"".join(eleven.generate(text=TEXT, voice=VOICE)),
         "timestamps": lambda: tts.convert_with_timestamps(VOICE, text=TEXT, output_format=PCM),
         "stream_timestamps": lambda: list(tts.stream_with_timestamps(VOICE, text=TEXT, output_format=PCM)),
         "lengths": lambda: {

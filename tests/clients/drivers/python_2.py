@@ -53,6 +53,11 @@ report(
             next_page_token=eleven.voices.search(search="british", page_size=3).next_page_token,
         ),
         "filtered": lambda: eleven.voices.search(language=["fr", "it"], gender="female", page_size=100),
+        "named": lambda: eleven.voices.search(language="en-GB", gender="Female", category="Premade", page_size=100),
+        "unnamed": lambda: [
+            eleven.voices.search(collection_id="x").total_count,
+            eleven.voices.search(fine_tuning_state="fine_tuned").total_count,
+        ],
         "by_ids": lambda: eleven.voices.search(voice_ids=[VOICE]),
         "default_settings": eleven.voices.settings.get_default,
         "models": eleven.models.list,
