@@ -7,6 +7,12 @@ from collections.abc import Iterator
 import pytest
 from fastapi.testclient import TestClient
 
+from svc.app import create_app
+from svc.engine.fake import FakeEngine
+from svc.settings import Settings
+from svc.synthesis.pipeline import Pipeline
+from svc.text.g2p import Phonemizer
+
 VALUES = {"voice_id": "af_heart", "model_id": "tts-1", "item_id": "x", "dictionary_id": "x", "version_id": "x"}
 OF_EACH_ANSWER = {"request-id", "x-request-id", "x-trace-id"}
 
@@ -36,6 +42,14 @@ def test_head_is_answered_as_get_is_everywhere(client: TestClient) -> None:
         assert {*asked.headers.items()} ^ {*got.headers.items()} <= {
             (name, each.headers[name]) for name in OF_EACH_ANSWER for each in (got, asked)
         }, path
+
+
+def test_head_needs_the_credential_of_get(phonemizer: Phonemizer) -> None:
+    with TestClient(create_app(Settings(api_key="secret"), Pipeline(FakeEngine(), phonemizer))) as keyed:
+        for path in list_get_paths(keyed):
+            assert keyed.head(path).status_code == keyed.get(path).status_code, path
+            if path.startswith(("/v1", "/v2", "/openai")):
+                assert keyed.head(path).status_code == 401, path
 
 
 @pytest.mark.parametrize("path", ["/v1/voices", "/v2/voices?page_size=100", "/openapi.json", "/v1/models"])

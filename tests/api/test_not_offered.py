@@ -110,6 +110,7 @@ def test_what_is_below_voices_is_not_a_voice(client: TestClient) -> None:
         ("/v1/voices", "not_found"),
         ("/v1/text-to-speech/x", "not_found"),
         ("/v1/speech-to-text/realtime", "not_offered"),
+        ("/v1/v1/text-to-speech/x/stream-input", "not_found"),
     ],
 )
 def test_sockets_on_unknown_paths(service: Running, path: str, status: str) -> None:  # noqa: F811
@@ -117,3 +118,4 @@ def test_sockets_on_unknown_paths(service: Running, path: str, status: str) -> N
         pass
     assert refusal.value.response.status_code == 404
     assert f'"status":"{status}"' in refusal.value.response.body.decode()
+    assert ("Did you mean" in refusal.value.response.body.decode()) == path.startswith("/v1/v1/")

@@ -21,11 +21,8 @@ SINGLE_USE = "/v1/single-use-token/tts_websocket"
 # Open to everyone, with or without a credential.
 PUBLIC = {
     ("GET", "/"),
-    ("HEAD", "/"),
     ("GET", "/health"),
-    ("HEAD", "/health"),
     ("GET", "/readyz"),
-    ("HEAD", "/readyz"),
     ("GET", "/openapi.json"),
     ("HEAD", "/openapi.json"),
     ("GET", "/previews/{voice_id}.mp3"),

@@ -33,13 +33,11 @@ def router(
             return {"status": error.status, "message": error.message}
         return {"status": "ready"}
 
-    @router.head("/health", include_in_schema=False)
     @router.get("/health")
     async def health(response: Response) -> dict[str, Any]:
         """200 `ready` once the engine is loaded; 503 with the reason otherwise, and while the server shuts down."""
         return check_engine(response)
 
-    @router.head("/readyz", include_in_schema=False)
     @router.get("/readyz")
     async def ready(response: Response) -> dict[str, Any]:
         """The same as `/health`, plus the state of the background tasks and the lag of the mirror."""
