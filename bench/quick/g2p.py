@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 from svc.text.g2p import Phonemizer
-from svc.text.g2p.espeak import Espeak
+from svc.text.g2p.espeak_process import Espeak
 from svc.text.language import Language
 
 TABLES = ("english_pronunciations.tsv", "english_pronunciations_held_out.tsv")
@@ -62,9 +62,9 @@ def load_espeak() -> Reader:
 
     def read(text: str) -> Words:
         words = re.findall(r"[\w'’-]+", text)
-        sounds = library(text, "en-us")
+        [sounds] = library([text], "en-us")
         if len(sounds) != len(words):
-            sounds = ["".join(library(word, "en-us")) for word in words]
+            sounds = ["".join(sound) for sound in library(words, "en-us")]
         return zip(words, map(respell, sounds), strict=True)
 
     return read

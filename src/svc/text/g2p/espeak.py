@@ -1,35 +1,21 @@
-"""Spanish, French, Italian, Portuguese, Hindi and those of the table: phonemes by espeak-ng (GPL-3), through ctypes.
+"""Spanish, French, Italian, Portuguese, Hindi and those of the table: phonemes by espeak-ng, in a process of its own.
 
 espeak-ng joins words ("il y a"), splits them ("EE.UU.") and lets them change each other (liaison, weak forms). Kokoro
 was trained on whole clauses, so a clause is phonemized as a whole, and the result is aligned with what espeak-ng gives
 for each word alone.
 """
 
-import ctypes
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
 from itertools import pairwise
 from math import inf
-from threading import Lock
 from types import MappingProxyType
 
-import espeakng_loader
-
+from svc.text.g2p.espeak_process import Espeak
 from svc.text.g2p.ipa import from_espeak
 from svc.text.g2p.liaison import LIAISON_CONSONANTS, has_false_liaison
 from svc.text.g2p.spelling import StressTable, soften
 from svc.text.g2p.tokenizer import HYPHENS, PhonemeToken, Token, attach_phonemes, split_clauses, tokenize
-
-# The library has one current voice and one dictionary for the whole process.
-_LIBRARY_LOCK = Lock()
-
-_NO_AUDIO = 2  # synchronous output; nothing is ever synthesised
-_KEEP_SIGNALS = 0x8000
-_UTF8 = 1
-_IPA_WITH_TIES = 0x02 | 0x80 | ord("^") << 8
-# espeak-ng marks a word that it pronounces by another language's rules: "(en)computer(hi)".
-_LANGUAGE_SWITCH = re.compile(r"\([^()]*\)")
 
 # A clause of more words than this is phonemized in parts.
 _LONGEST_CLAUSE = 40
@@ -39,60 +25,6 @@ _LONGEST_STEP = 4
 _BAND = 6
 # This many symbols are enough to tell a word from its neighbours.
 _COMPARED_SYMBOLS = 12
-
-
-class _Voice(ctypes.Structure):
-    """The first fields of espeak-ng's `espeak_VOICE`."""
-
-    _fields_ = (("name", ctypes.c_char_p), ("languages", ctypes.c_char_p), ("identifier", ctypes.c_char_p))
-
-
-class Espeak:
-    """The IPA of a clause, one string per word, with "^" between the letters of a diphthong or affricate."""
-
-    def __init__(self) -> None:
-        with _LIBRARY_LOCK:
-            self._library = _load_library()
-        self._identifiers: dict[str, bytes] = {}
-
-    def __call__(self, clause: str, voice: str) -> list[str]:
-        printable = "".join(character if character.isprintable() else " " for character in clause)
-        rest = ctypes.c_char_p(printable.encode("utf-8", "ignore"))
-        parts: list[bytes] = []
-        with _LIBRARY_LOCK:
-            if not self._set_voice(voice):
-                return []
-            while rest.value is not None:
-                found = self._library.espeak_TextToPhonemes(ctypes.byref(rest), _UTF8, _IPA_WITH_TIES)
-                parts.append(found or b"")
-        ipa = b" ".join(parts).decode("utf-8", "ignore")
-        return _LANGUAGE_SWITCH.sub("", ipa).split()
-
-    def _set_voice(self, voice: str) -> bool:
-        # The library is asked, since another instance may have changed its voice; setting one loads its dictionary.
-        if self._identifiers.get(voice) == self._get_voice():
-            return True
-        if self._library.espeak_SetVoiceByName(voice.encode()) != 0:
-            return False
-        self._identifiers[voice] = self._get_voice()
-        return True
-
-    def _get_voice(self) -> bytes:
-        current = self._library.espeak_GetCurrentVoice()
-        return bytes(current.contents.identifier or b"") if current else b""
-
-
-@cache
-def _load_library() -> ctypes.CDLL:
-    """The initialised library. Once per process: initialising it again frees the voice that others are using."""
-    library = ctypes.CDLL(espeakng_loader.get_library_path())
-    library.espeak_TextToPhonemes.restype = ctypes.c_char_p
-    library.espeak_TextToPhonemes.argtypes = (ctypes.POINTER(ctypes.c_char_p), ctypes.c_int, ctypes.c_int)
-    library.espeak_GetCurrentVoice.restype = ctypes.POINTER(_Voice)
-    data = espeakng_loader.get_data_path().encode()
-    if library.espeak_Initialize(_NO_AUDIO, 0, data, _KEEP_SIGNALS) < 0:
-        raise RuntimeError(f"espeak-ng could not be initialised with the data in {data!r}")
-    return library
 
 
 class EspeakG2P:
@@ -119,42 +51,55 @@ class EspeakG2P:
         self._stress = StressTable(stressed) if stressed else None
 
     def phonemize(self, text: str) -> list[PhonemeToken]:
+        parts = [
+            clause[cut : cut + _LONGEST_CLAUSE]
+            for clause in split_clauses(tokenize(text))
+            for cut in range(0, len(clause), _LONGEST_CLAUSE)
+        ]
+        # A question is a way to another process and back: all clauses are asked for at once, and so are the words.
+        clauses = ["" if part[0].mark else _clean(text, part) for part in parts]
+        heard = self._read(clauses)
+        unclear = [
+            part for part, clause in zip(parts, clauses, strict=True) if clause and len(heard[clause]) != len(part)
+        ]
+        alone = self._read([_clean(text, [word]) for part in unclear for word in part])
         found: list[tuple[Token, str]] = []
-        for clause in split_clauses(tokenize(text)):
-            if clause[0].mark:
-                found.append((clause[0], clause[0].mark))
-                continue
-            for cut in range(0, len(clause), _LONGEST_CLAUSE):
-                words = self._phonemize_clause(text, clause[cut : cut + _LONGEST_CLAUSE])
-                found.extend((word, self._correct(text, word, phonemes)) for word, phonemes in words)
-        return attach_phonemes(text, [token for token, _ in found], [phonemes for _, phonemes in found])
+        for part, clause in zip(parts, clauses, strict=True):
+            if part[0].mark:
+                found.append((part[0], part[0].mark))
+            elif len(part) == len(heard[clause]):
+                found.extend(zip(part, heard[clause], strict=True))
+            else:
+                found.extend(_assign(part, heard[clause], [alone[_clean(text, [word])] for word in part]))
+        return attach_phonemes(text, [token for token, _ in found], self._correct(text, found))
 
-    def _phonemize_clause(self, text: str, words: list[Token]) -> Iterator[tuple[Token, str]]:
-        whole = self._to_phonemes(_clean(text, words))
-        if len(whole) == len(words):
-            yield from zip(words, whole, strict=True)
-            return
-        alone = [self._to_phonemes(_clean(text, [word])) for word in words]
-        pairs = align(["".join(phonemes) for phonemes in alone], whole)
-        if pairs is None:
-            yield from ((word, " ".join(phonemes)) for word, phonemes in zip(words, alone, strict=True))
-            return
-        for (first, last), (left, right) in pairs:
-            yield Token(words[first].start, words[last - 1].end), " ".join(whole[left:right])
-
-    def _correct(self, text: str, word: Token, phonemes: str) -> str:
+    def _correct(self, text: str, found: list[tuple[Token, str]]) -> list[str]:
+        """The phonemes, with what the letters of a word tell and espeak-ng does not."""
+        words = [(text[token.start : token.end], phonemes) for token, phonemes in found]
         if self._voice == "ru":
-            return soften(text[word.start : word.end], phonemes)
+            return [soften(*word) for word in words]
         if self._stress:
-            return self._stress.move(text[word.start : word.end], phonemes)
-        if not self._voice.startswith("fr") or phonemes[-1:] not in LIAISON_CONSONANTS:
-            return phonemes
-        alone = "".join(self._to_phonemes(_clean(text, [word])))
-        return phonemes[:-1] if has_false_liaison(text[word.start : word.end], phonemes, alone) else phonemes
+            return [self._stress.move(*word) for word in words]
+        if not self._voice.startswith("fr"):
+            return [phonemes for _, phonemes in words]
+        joined = [token for token, phonemes in found if phonemes and phonemes[-1] in LIAISON_CONSONANTS]
+        alone = self._read([_clean(text, [token]) for token in joined])
+        without = {token: "".join(alone[_clean(text, [token])]) for token in joined}
+        return [
+            phonemes[:-1] if token in without and has_false_liaison(word, phonemes, without[token]) else phonemes
+            for (token, _), (word, phonemes) in zip(found, words, strict=True)
+        ]
 
-    def _to_phonemes(self, clause: str) -> list[str]:
-        words = (from_espeak(word, self._symbols) for word in self._espeak(clause, self._voice))
-        return [self._apply_rules(self._words.get(phonemes, phonemes)) for phonemes in words if phonemes]
+    def _read(self, clauses: Sequence[str]) -> dict[str, list[str]]:
+        """The phonemes of each word of each clause."""
+        return {
+            clause: [
+                self._apply_rules(self._words.get(phonemes, phonemes))
+                for word in words
+                if (phonemes := from_espeak(word, self._symbols))
+            ]
+            for clause, words in zip(clauses, self._espeak(clauses, self._voice), strict=True)
+        }
 
     def _apply_rules(self, phonemes: str) -> str:
         for pattern, replacement in self._rules:
@@ -174,6 +119,17 @@ def _clean(text: str, words: list[Token]) -> str:
             cleaned += "-" if len(gap) == 1 and gap in HYPHENS else " "
         cleaned += letters
     return cleaned
+
+
+def _assign(words: list[Token], whole: list[str], alone: list[list[str]]) -> Iterator[tuple[Token, str]]:
+    """The words of a clause, joined where espeak-ng joins them, with their part of the phonemes of the whole clause."""
+    # There are none if espeak-ng died of it; perhaps only one of the words is to blame.
+    pairs = align(["".join(phonemes) for phonemes in alone], whole) if whole else None
+    if pairs is None:
+        yield from ((word, " ".join(phonemes)) for word, phonemes in zip(words, alone, strict=True))
+        return
+    for (first, last), (left, right) in pairs:
+        yield Token(words[first].start, words[last - 1].end), " ".join(whole[left:right])
 
 
 _Range = tuple[int, int]

@@ -7,7 +7,8 @@ from typing import Protocol
 
 from svc.memory import trim_malloc
 from svc.text.g2p.english import EnglishG2P
-from svc.text.g2p.espeak import Espeak, EspeakG2P
+from svc.text.g2p.espeak import EspeakG2P
+from svc.text.g2p.espeak_process import Espeak
 from svc.text.g2p.ipa import restrict_to_vocabulary
 from svc.text.g2p.tagger import Tagger
 from svc.text.g2p.tokenizer import PhonemeToken
@@ -63,13 +64,15 @@ class Phonemizer:
     What must be unpacked for that goes into `cache_dir`.
 
     Safe to use from several threads. They take turns, because the libraries of some languages keep global state; that
-    costs little, because phonemes are a hundredth of the work of speech.
+    costs little, because phonemes are a hundredth of the work of speech. Nobody waits for espeak-ng's process but who
+    needs it.
     """
 
     def __init__(self, cache_dir: Path | None = None) -> None:
         self._cache_dir = cache_dir
         self._lock = Lock()
         self._backends: dict[str, LanguageG2P] = {}
+        self._espeak = Espeak()
         self._tagger: Tagger | None = None  # American and British English share it
 
     def __call__(self, text: str, language: Language) -> list[PhonemeToken]:
@@ -99,7 +102,10 @@ class Phonemizer:
             if backend not in self._backends:
                 self._backends[backend] = self._load(backend)
                 trim_malloc()
-            return self._backends[backend].phonemize(text)
+            g2p = self._backends[backend]
+            if not isinstance(g2p, EspeakG2P):
+                return g2p.phonemize(text)
+        return g2p.phonemize(text)
 
     def _load(self, name: str) -> LanguageG2P:
         """The G2P of a language or an espeak-ng voice. The large libraries are imported only where they are used."""
@@ -120,8 +126,8 @@ class Phonemizer:
             return KoreanG2P()
         if name in load_table():
             row = load_table()[name]
-            return EspeakG2P(Espeak(), row.espeak, row.symbols, row.words, row.rules | row.clearer, row.stressed)
-        return EspeakG2P(Espeak(), _ESPEAK_VOICES.get(name, name))
+            return EspeakG2P(self._espeak, row.espeak, row.symbols, row.words, row.rules | row.clearer, row.stressed)
+        return EspeakG2P(self._espeak, _ESPEAK_VOICES.get(name, name))
 
 
 def _fix_spaces(tokens: list[PhonemeToken]) -> list[PhonemeToken]:
