@@ -66,7 +66,8 @@ def read(espeak: Espeak, *clauses: str) -> list[str]:
 
 def find_process(espeak: Espeak) -> int:
     assert espeak._process
-    return espeak._process._popen.pid
+    process: int = espeak._process._popen.pid
+    return process
 
 
 def wait_for_end(process: int) -> None:
@@ -104,7 +105,8 @@ def test_the_process_has_no_secret_and_no_socket_of_the_server(
     assert variables <= {name.encode() for name in espeak_process._ENVIRONMENT}
     opened = {int(each.name): str(each.readlink()) for each in (folder / "fd").iterdir()}
     assert set(opened) == {0, 1, 2}
-    assert opened[0] == opened[1]
+    assert opened[0].startswith("pipe:")
+    assert opened[1].startswith("pipe:")
     assert opened[2] == "/dev/null"
     limits = (folder / "limits").read_text()
     for name in ("address space", "core file size", "file size", "open files"):
@@ -156,8 +158,7 @@ def test_rubbish_is_no_answer(answer: bytes, monkeypatch: pytest.MonkeyPatch, tm
 
 @pytest.mark.usefixtures("frail")
 def test_a_text_full_of_searches_without_end_is_given_up() -> None:
-    phonemizer = Phonemizer()
-    phonemizer._espeak = Espeak(seconds=1)
+    phonemizer = Phonemizer(espeak=Espeak(seconds=1))
     before = time.monotonic()
     assert phonemizer(f"{HANGS}, " * 200, Language.GERMAN)
     assert time.monotonic() - before < 100

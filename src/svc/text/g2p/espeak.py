@@ -12,7 +12,7 @@ from math import inf
 from types import MappingProxyType
 
 from svc.text.g2p.espeak_process import Espeak
-from svc.text.g2p.ipa import from_espeak
+from svc.text.g2p.ipa import create_espeak_reader
 from svc.text.g2p.liaison import LIAISON_CONSONANTS, has_false_liaison
 from svc.text.g2p.spelling import StressTable, soften
 from svc.text.g2p.tokenizer import HYPHENS, PhonemeToken, Token, attach_phonemes, split_clauses, tokenize
@@ -45,7 +45,7 @@ class EspeakG2P:
     ) -> None:
         self._espeak = espeak
         self._voice = voice
-        self._symbols = symbols
+        self._read_word = create_espeak_reader(symbols)
         self._words = words
         self._rules = [(re.compile(pattern), replacement) for pattern, replacement in rules.items()]
         self._stress = StressTable(stressed) if stressed else None
@@ -96,7 +96,7 @@ class EspeakG2P:
             clause: [
                 self._apply_rules(self._words.get(phonemes, phonemes))
                 for word in words
-                if (phonemes := from_espeak(word, self._symbols))
+                if (phonemes := self._read_word(word))
             ]
             for clause, words in zip(clauses, self._espeak(clauses, self._voice), strict=True)
         }

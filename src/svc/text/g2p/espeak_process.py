@@ -3,7 +3,7 @@
 import logging
 import os
 import re
-import socket
+import select
 import subprocess
 import sys
 import time
@@ -76,33 +76,39 @@ class Espeak:
         if time.monotonic() > deadline:
             raise TimeoutError("no time is left")
         self._process = self._process or _Process(self._seconds)
-        fields = [_keep_printable(field).encode("utf-8", "ignore") for field in (voice, *clauses)]
+        fields = [keep_printable(field).encode("utf-8", "ignore") for field in (voice, *clauses)]
         try:
             answers = self._process.ask(fields, min(deadline, time.monotonic() + self._seconds))
         except OSError:
             self._process.end()
             self._process = None
             raise
-        return [_LANGUAGE_SWITCH.sub("", ipa.decode("utf-8", "ignore")).split() for ipa in answers]
+        return [to_words(answer) for answer in answers]
 
 
 class _Process:
-    """A running `espeak_program.py`. It has neither the server's environment nor its files and sockets."""
+    """A running `espeak_program.py`. It inherits neither environment nor files and sockets."""
 
     def __init__(self, seconds: int) -> None:
-        self._socket, theirs = socket.socketpair()
         library, data = espeakng_loader.get_library_path(), espeakng_loader.get_data_path()
-        with theirs:
-            self._popen = subprocess.Popen(
-                # Isolated, and without installed packages.
-                [sys.executable, "-I", "-S", _PROGRAM, library, data, str(seconds + 1)],
-                stdin=theirs,
-                stdout=theirs,
-                stderr=subprocess.DEVNULL,
-                cwd="/",
-                env={name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},
-            )
-        self.end = finalize(self, _end, self._popen, self._socket)
+        self._popen = subprocess.Popen(
+            # Isolated, and without installed packages.
+            [sys.executable, "-I", "-S", str(_PROGRAM), library, data, str(seconds + 1)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            bufsize=0,
+            cwd="/",
+            env={name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},
+        )
+        assert self._popen.stdin
+        assert self._popen.stdout
+        self.end = finalize(self, _end, self._popen)
+        self._questions, self._answers = self._popen.stdin.fileno(), self._popen.stdout.fileno()
+        os.set_blocking(self._questions, False)
+        self._writable, self._readable = select.poll(), select.poll()
+        self._writable.register(self._questions, select.POLLOUT)
+        self._readable.register(self._answers, select.POLLIN)
         try:
             self._receive(time.monotonic() + _SECONDS_TO_START)
         except OSError as error:
@@ -111,8 +117,10 @@ class _Process:
 
     def ask(self, fields: list[bytes], deadline: float) -> list[bytes]:
         """`fields`: a voice and clauses."""
-        self._socket.settimeout(max(0.001, deadline - time.monotonic()))
-        self._socket.sendall(b"\t".join(fields) + b"\n")
+        question = b"\t".join(fields) + b"\n"
+        while question:
+            _wait(self._writable, deadline)
+            question = question[os.write(self._questions, question) :]
         answers = self._receive(deadline).split(b"\t")
         if len(answers) != len(fields) - 1:
             raise ConnectionError("it answered something else")
@@ -122,8 +130,8 @@ class _Process:
         """The next line."""
         received = b""
         while not received.endswith(b"\n"):
-            self._socket.settimeout(max(0.001, deadline - time.monotonic()))
-            part = self._socket.recv(1 << 16)
+            _wait(self._readable, deadline)
+            part = os.read(self._answers, 1 << 16)
             if not part:
                 self._popen.kill()
                 raise ConnectionError(f"it ended with {self._popen.wait()}")
@@ -133,11 +141,25 @@ class _Process:
         return received[:-1]
 
 
-def _end(process: subprocess.Popen[bytes], pipe: socket.socket) -> None:
-    pipe.close()
+def _wait(pipe: select.poll, deadline: float) -> None:
+    if not pipe.poll(max(0, 1000 * (deadline - time.monotonic()))):
+        raise TimeoutError("it took too long")
+
+
+def to_words(answer: bytes) -> list[str]:
+    """The words of a clause, from its line of IPA."""
+    return _LANGUAGE_SWITCH.sub("", answer.decode("utf-8", "ignore")).split()
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
     process.kill()
+    for pipe in (process.stdin, process.stdout):
+        if pipe:
+            pipe.close()
     process.wait()
 
 
-def _keep_printable(clause: str) -> str:
+def keep_printable(clause: str) -> str:
+    if clause.isprintable():
+        return clause
     return "".join(character if character.isprintable() else " " for character in clause)

@@ -1,8 +1,7 @@
 """Converts IPA as espeak-ng and callers write it, and ARPAbet, into the vocabulary that Kokoro was trained on."""
 
 import re
-from collections.abc import Mapping
-from types import MappingProxyType
+from collections.abc import Callable, Mapping
 from unicodedata import normalize
 
 from svc.text.g2p.vocabulary import VOCABULARY
@@ -62,10 +61,10 @@ _SILENT = re.compile(r"[/\[\].‿|‖]")
 _TONE_INSIDE = re.compile("([↓→↗↘])([^↓→↗↘ ]+)")
 
 
-def from_espeak(ipa: str, symbols: Mapping[str, str] = MappingProxyType({})) -> str:
-    """The phonemes of one word in espeak-ng's IPA, with "^" as tie; `symbols` are replacements of the language."""
-    phonemes = restrict_to_vocabulary(_replace(ipa, {**_TIED, **symbols}).replace("^", ""))
-    return _TONE_INSIDE.sub(r"\2\1", phonemes)
+def create_espeak_reader(symbols: Mapping[str, str]) -> Callable[[str], str]:
+    """Reads one word in espeak-ng's IPA, with "^" as tie; `symbols` are replacements of the language."""
+    replace = _compile({**_TIED, **symbols})
+    return lambda ipa: _TONE_INSIDE.sub(r"\2\1", restrict_to_vocabulary(replace(ipa).replace("^", "")))
 
 
 def from_ipa(ipa: str, language: Language) -> str:
@@ -73,7 +72,7 @@ def from_ipa(ipa: str, language: Language) -> str:
     plain = " ".join(_SILENT.sub("", _TIE_BARS.sub("", normalize("NFC", ipa))).split())
     plain = _SYLLABIC.sub(r"ᵊ\1", plain)
     table = _ALL_LANGUAGES | _SPELLINGS.get(language, _NOT_ENGLISH)
-    return _STRESS.sub(r"\2\1", restrict_to_vocabulary(_replace(plain, table)))
+    return _STRESS.sub(r"\2\1", restrict_to_vocabulary(_compile(table)(plain)))
 
 
 def restrict_to_vocabulary(phonemes: str) -> str:
@@ -88,9 +87,10 @@ def _find_nearest(symbol: str) -> str:
     return "".join(part for part in "".join(parts) if part in VOCABULARY)
 
 
-def _replace(text: str, table: Mapping[str, str]) -> str:
+def _compile(table: Mapping[str, str]) -> Callable[[str], str]:
     longest_first = sorted(table, key=len, reverse=True)
-    return re.sub("|".join(map(re.escape, longest_first)), lambda found: table[found.group()], text)
+    pattern = re.compile("|".join(map(re.escape, longest_first)))
+    return lambda text: pattern.sub(lambda found: table[found.group()], text)
 
 
 # The ARPAbet of the CMU pronouncing dictionary.

@@ -68,11 +68,11 @@ class Phonemizer:
     needs it.
     """
 
-    def __init__(self, cache_dir: Path | None = None) -> None:
+    def __init__(self, cache_dir: Path | None = None, espeak: Espeak | None = None) -> None:
         self._cache_dir = cache_dir
         self._lock = Lock()
         self._backends: dict[str, LanguageG2P] = {}
-        self._espeak = Espeak()
+        self._espeak = espeak or Espeak()
         self._tagger: Tagger | None = None  # American and British English share it
 
     def __call__(self, text: str, language: Language) -> list[PhonemeToken]:
