@@ -133,7 +133,9 @@ def serve_ready(
 ) -> Iterator[TestClient]:
     """A client of a service that has loaded its engine."""
     with TestClient(create_app(settings, pipeline, encoder=encoder)) as client:
-        while client.get("/health").status_code != 200:
+        deadline = time.monotonic() + 120
+        while (health := client.get("/health")).status_code != 200:
+            assert time.monotonic() < deadline, health.text
             time.sleep(0.01)
         yield client
 

@@ -124,6 +124,9 @@ def test_a_file_of_an_older_release_counts_as_queued(
         b'{"sound": "x", "steps_done": "many"}',
         b'{"sound": "x", "steps_done": 99}',
         b'{"sound": "x", "steps_done": null}',
+        b'{"sound": "x", "steps_done": 1e999}',
+        b'{"sound": "x", "steps_done": -1}',
+        b"[" * 200_000,
         b"\xff",
     ],
 )
@@ -137,6 +140,8 @@ def test_a_damaged_file_is_no_refinement(content: bytes, queue: RefinementQueue,
     assert queue.waiting() == [voice.voice_id], "the worker removes it"
     queue.remove(voice.voice_id, None)
     assert queue.waiting() == []
+    (aside,) = folder.glob(f"{voice.voice_id}.damaged-*")
+    assert aside.read_bytes() == content
 
 
 def test_on_a_full_disk_the_old_file_remains(queue: RefinementQueue, monkeypatch: pytest.MonkeyPatch) -> None:

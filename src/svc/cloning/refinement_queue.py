@@ -1,6 +1,7 @@
 """The voices that are to be refined, and how far each of them is."""
 
 import json
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -12,6 +13,8 @@ from svc import atomic_files
 from svc.cloning.gradients import RUNS
 from svc.errors import NoReference, StorageUnavailable
 from svc.voices.custom_voice import ID, CustomVoice
+
+log = logging.getLogger(__name__)
 
 STEPS = 1 + 1 + RUNS + 1 + 4
 """Encoding the recording, matching the equalizer gains, the descent, matching them again, and two sentences with each
@@ -36,11 +39,11 @@ class Refinement:
     @classmethod
     def from_bytes(cls, voice_id: str, content: bytes) -> Self:
         """Raises `ValueError` on anything but a stored refinement; one of an older release has not begun."""
-        stored = json.loads(content)
         try:
+            stored = json.loads(content)
             refinement = cls(voice_id, str(stored["sound"]), int(stored.get("steps_done", 0)))
-        except (AttributeError, KeyError, TypeError) as problem:
-            raise ValueError(f"it is incomplete: {problem}") from problem
+        except Exception as problem:  # whatever it is: one file must not keep the other voices from being refined
+            raise ValueError(f"it cannot be read: {problem}") from problem
         if not 0 <= refinement.steps_done <= STEPS:
             raise ValueError(f"it has {refinement.steps_done} steps of {STEPS}")
         return refinement
@@ -119,6 +122,13 @@ class RefinementQueue:
                 (self._folder / voice_id).unlink(missing_ok=True)
                 self.refresh()
 
+    def _set_damaged_aside(self) -> None:
+        for voice_id, known in self._known.items():
+            if known.refinement is None:
+                aside = atomic_files.set_aside(self._folder / voice_id)
+                log.error("the refinement of %s is damaged and kept as %s: %s", voice_id, aside, known.problem)
+        self._known = {voice_id: known for voice_id, known in self._known.items() if known.refinement}
+
     def _write(self, refinement: Refinement) -> None:
         atomic_files.write(self._folder / refinement.voice_id, refinement.to_bytes())
         self.refresh()
@@ -130,6 +140,7 @@ class RefinementQueue:
             self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             with atomic_files.hold_lock(self._folder / ".changes"):
                 self.refresh()
+                self._set_damaged_aside()
                 yield
         except OSError as error:
             raise StorageUnavailable(str(error)) from error
@@ -143,6 +154,7 @@ class _Queued:
     """Changes with the content."""
     refinement: Refinement | None
     """None if the file is damaged."""
+    problem: str = ""
 
     @property
     def order(self) -> tuple[int, int]:
@@ -155,7 +167,6 @@ def _read_queued(file: Path, known: _Queued | None) -> _Queued:
     if known and known.signature == signature:
         return known
     try:
-        refinement = Refinement.from_bytes(file.name, file.read_bytes())
-    except ValueError:
-        refinement = None
-    return _Queued(signature, refinement)
+        return _Queued(signature, Refinement.from_bytes(file.name, atomic_files.read(file)))
+    except (ValueError, atomic_files.NotAFile) as problem:
+        return _Queued(signature, None, str(problem))

@@ -57,10 +57,7 @@ class Version:
     @classmethod
     def from_bytes(cls, content: bytes) -> Self:
         fields = _unseal(content)
-        try:
-            return cls(**{**fields, "rules": tuple(map(rule_from_json, fields["rules"]))})
-        except (ValueError, TypeError, KeyError, AttributeError) as problem:
-            raise DamagedFile(f"it cannot be read: {problem}") from problem
+        return cls(**{**fields, "rules": tuple(map(rule_from_json, fields["rules"]))})
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,17 +96,20 @@ class Dictionary:
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Self:
-        try:
-            return cls(**_unseal(content))
-        except TypeError as problem:
-            raise DamagedFile(f"it cannot be read: {problem}") from problem
+        return cls(**_unseal(content))
 
 
 def check_file(dictionary_id: str, name: str, content: bytes) -> None:
     """Raises `DamagedFile` unless this is the content of that file."""
-    read = Version if VERSION_FILE.fullmatch(name) else Dictionary
-    found = read.from_bytes(content)
-    if (found.dictionary_id, found.file_name) != (dictionary_id, name):
+    kind: type[Version | Dictionary] = Version if VERSION_FILE.fullmatch(name) else Dictionary
+    try:
+        found = kind.from_bytes(content)
+        is_named = (found.dictionary_id, found.file_name) == (dictionary_id, name)
+    except DamagedFile:
+        raise
+    except Exception as problem:  # whatever it is: one file must not keep the others from being loaded
+        raise DamagedFile(f"it cannot be read: {problem}") from problem
+    if not is_named:
         raise DamagedFile(f"it is {found.file_name} of {found.dictionary_id}")
 
 
@@ -118,17 +118,12 @@ def _seal(fields: dict[str, Any]) -> bytes:
 
 
 def _unseal(content: bytes) -> dict[str, Any]:
-    try:
-        stored = json.loads(content)
-        if stored["format"] != _FORMAT:
-            raise DamagedFile(f"it has format {stored['format']!r}; this release knows format {_FORMAT}")
-        fields: dict[str, Any] = stored["content"]
-        if stored["sha256"] != _checksum(fields):
-            raise DamagedFile("its checksum does not match")
-    except DamagedFile:
-        raise
-    except (ValueError, TypeError, KeyError, RecursionError) as problem:
-        raise DamagedFile(f"it cannot be read: {problem}") from problem
+    stored = json.loads(content)
+    if stored["format"] != _FORMAT:
+        raise DamagedFile(f"it has format {stored['format']!r}; this release knows format {_FORMAT}")
+    fields: dict[str, Any] = stored["content"]
+    if stored["sha256"] != _checksum(fields):
+        raise DamagedFile("its checksum does not match")
     return fields
 
 

@@ -59,12 +59,12 @@ class DictionaryStore:
             return
         with self._locked():
             for file in self._removed.glob(f"*{atomic_files.TEMPORARY_SUFFIX}"):
-                file.unlink()
+                atomic_files.discard(file)
             for folder in self._folders():
                 for file in folder.glob(f"*{atomic_files.TEMPORARY_SUFFIX}"):
-                    file.unlink()
+                    atomic_files.discard(file)
                 if self.is_removed(folder.name) or not any(folder.glob("state-*.json")):
-                    shutil.rmtree(folder)
+                    atomic_files.discard(folder)
 
     def generation(self) -> int:
         """Another number after every change: a cheap way to see whether anything changed."""
@@ -102,7 +102,7 @@ class DictionaryStore:
     def read_file(self, dictionary_id: str, name: str) -> bytes:
         """A file that was checked; raises `DamagedFile` with the reason."""
         try:
-            content = (self._folder / dictionary_id / name).read_bytes()
+            content = atomic_files.read(self._folder / dictionary_id / name)
             check_file(dictionary_id, name, content)
         except (OSError, DamagedFile) as problem:
             if not isinstance(problem, FileNotFoundError):  # then it was removed at this moment

@@ -95,7 +95,7 @@ class _Making:
 
 def _read(file: Path) -> bytes | None:
     try:
-        return file.read_bytes() or None
+        return atomic_files.read(file) or None
     except OSError:
         return None
 

@@ -207,7 +207,7 @@ class CustomVoice:
             return cls(**_parse_fields(fields))
         except DamagedVoice:
             raise
-        except (ValueError, TypeError, KeyError, AttributeError) as problem:
+        except Exception as problem:  # whatever it is: one voice must not keep the others from being loaded
             raise DamagedVoice(f"it cannot be read: {problem}") from problem
 
 

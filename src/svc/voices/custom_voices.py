@@ -33,7 +33,8 @@ class CustomVoices:
         """Never fails: a voice that cannot be read is logged and left out."""
         with suppress(StorageUnavailable):  # logged by the store; what can be read is loaded all the same
             self.store.tidy()
-        self.refresh()
+        with suppress(OSError):  # the poll tells
+            self.refresh()
 
     def running(self, supervisor: Supervisor) -> AbstractAsyncContextManager[None]:
         """Polls for changes by other processes: the command line, or a server that shares the folder.

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import logging
-import secrets
 from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
@@ -151,11 +150,11 @@ class VoiceSettingsStore:
             if (signature := self._sign()) == self._signature:
                 return
             try:
-                self._adopt(_parse(self._file.read_bytes()) if signature else {}, signature)
+                self._adopt(_parse(atomic_files.read(self._file)) if signature else {}, signature)
                 return
             except FileNotFoundError:  # set aside by another process at this moment: the next refresh sees it
                 return
-            except ValueError:
+            except (ValueError, atomic_files.NotAFile):
                 pass
         with self._locked():  # reads it again: it may have been replaced by an intact one
             pass
@@ -211,11 +210,9 @@ class VoiceSettingsStore:
             stored = {}
         else:
             try:
-                stored = _parse(self._file.read_bytes())
-            except ValueError as problem:
-                aside = self._file.with_name(f"voice-settings.damaged-{secrets.token_hex(4)}.json")
-                self._file.rename(aside)
-                atomic_files.sync(self._folder)
+                stored = _parse(atomic_files.read(self._file))
+            except (ValueError, atomic_files.NotAFile) as problem:
+                aside = atomic_files.set_aside(self._file)
                 log.error("the settings of voices are damaged and kept as %s: %s", aside, problem)
                 stored, signature = {}, None
         self._adopt(stored, signature)

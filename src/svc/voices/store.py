@@ -57,16 +57,20 @@ class PendingUploads:
         """Oldest first."""
         uploads = []
         for file in self._folder.glob("custom-*"):
-            with suppress(FileNotFoundError):  # completed at this moment
-                if ID.fullmatch(file.name):
-                    uploads.append(PendingUpload(file.name, file.read_bytes(), file.stat().st_mtime))
+            if ID.fullmatch(file.name):
+                try:
+                    uploads.append(PendingUpload(file.name, atomic_files.read(file), file.stat().st_mtime))
+                except FileNotFoundError:  # completed at this moment
+                    continue
+                except atomic_files.NotAFile as problem:  # the next fetch finds what the object store lacks
+                    log.error("a pending upload is kept as %s: %s", atomic_files.set_aside(file), problem)
         return sorted(uploads, key=lambda upload: upload.since)
 
     def complete(self, upload: PendingUpload) -> None:
         """Deletes the record, unless the voice has changed again since."""
         file = self._folder / upload.voice_id
-        with suppress(FileNotFoundError):
-            if file.read_bytes() == upload.stamp:
+        with suppress(FileNotFoundError, atomic_files.NotAFile):
+            if atomic_files.read(file) == upload.stamp:
                 atomic_files.remove(file)
 
 
@@ -86,10 +90,10 @@ class VoiceStore:
             return
         with self._locked():
             for file in self._removed.glob(f"*{atomic_files.TEMPORARY_SUFFIX}"):
-                file.unlink()
+                atomic_files.discard(file)
             for folder in self._folders():
                 if self.is_removed(folder.name) or not (folder / _VOICE).exists():
-                    shutil.rmtree(folder)
+                    atomic_files.discard(folder)
                 else:
                     self._delete_leftovers(folder)
 
@@ -117,7 +121,7 @@ class VoiceStore:
         if not ID.fullmatch(voice_id) or self.is_removed(voice_id):
             raise VoiceNotFound(voice_id)
         try:
-            voice = CustomVoice.from_bytes((self._folder / voice_id / _VOICE).read_bytes())
+            voice = CustomVoice.from_bytes(atomic_files.read(self._folder / voice_id / _VOICE))
         except FileNotFoundError:
             raise VoiceNotFound(voice_id) from None
         except OSError as error:
@@ -131,7 +135,7 @@ class VoiceStore:
         if voice.reference is None:
             return None
         try:
-            content = (self._folder / voice.voice_id / voice.reference.name).read_bytes()
+            content = atomic_files.read(self._folder / voice.voice_id / voice.reference.name)
         except OSError as error:
             raise DamagedVoice(f"its reference cannot be read: {error}") from error
         if StoredReference.of(content) != voice.reference:
@@ -240,7 +244,7 @@ class VoiceStore:
         kept = {_VOICE, voice.reference.name if voice.reference else _VOICE}
         for file in folder.iterdir():
             if file.name not in kept:
-                file.unlink()
+                atomic_files.discard(file)
 
     def _track_upload(self, voice_id: str) -> None:
         """Before the change: a crash in between costs a needless upload, not a missing one."""
