@@ -17,13 +17,17 @@ _PUBLIC = frozenset({"/", "/health", "/readyz", "/docs", "/openapi.json", "/favi
 # Previews are played by <audio> elements, which can send no credential; nor can a browser that loads a page.
 _PUBLIC_BELOW = ("/previews/", "/docs/", "/page/")
 
-# Paths, with all below them, that a speech-only credential may call, and by which methods (None is any).
+# What the scope `tts` stands for: speech, in each API that the service has, and reading the voices. Paths, with all
+# below them, and by which methods (None is any).
+_READ = frozenset({"GET", "HEAD"})
 _SPEECH_PATHS = {
     "/v1/text-to-speech": None,
     "/v1/text-to-dialogue": None,
-    "/v1/voices": {"GET"},
-    "/v1/audio": None,
-    "/openai/v1/audio": None,
+    "/v1/audio/speech": None,
+    "/openai/v1/audio/speech": None,
+    "/v1/voices": _READ,
+    "/v1/audio/voices": _READ,
+    "/openai/v1/audio/voices": _READ,
 }
 
 _SECURITY_SCHEMES = {
