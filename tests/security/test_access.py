@@ -43,7 +43,6 @@ FOLDER, WEBSOCKET = "FOLDER", "WEBSOCKET"  # stand for methods, which neither ha
 DICTIONARY = "/v1/pronunciation-dictionaries/{dictionary_id}"
 TABLE: dict[tuple[str, str], Access] = {
     ("GET", "/"): PUBLIC,
-    ("HEAD", "/"): PUBLIC,
     (FOLDER, "/page"): PUBLIC,
     (FOLDER, "/docs/assets"): PUBLIC,
     ("GET", "/docs"): PUBLIC,
@@ -101,6 +100,8 @@ TABLE: dict[tuple[str, str], Access] = {
     ("GET", "/openai/v1/models/{model_id:path}"): FULL,
     ("GET", "/v1/user"): FULL,
     ("GET", "/v1/user/subscription"): FULL,
+    ("GET", "/v1/user/usage"): FULL,
+    ("GET", "/v1/user{rest:path}"): FULL,
     ("GET", "/v1/history"): FULL,
     ("GET", "/v1/history/{item_id}"): FULL,
     ("GET", "/v1/history/{item_id}/audio"): FULL,
@@ -178,7 +179,13 @@ class World:
 
     def fill(self, path: str) -> str:
         """The path with things that belong to the first key."""
-        found = {"token_type": "tts_websocket", "name": "security", "model_id": "svc-turbo", "item_id": "x" * 20}
+        found = {
+            "token_type": "tts_websocket",
+            "name": "security",
+            "model_id": "svc-turbo",
+            "item_id": "x" * 20,
+            "rest": "/x",
+        }
         if "{voice_id}" in path:
             found["voice_id"] = self._make("/v1/voices/mix")["voice_id"]
         if "{dictionary_id}" in path:
@@ -263,7 +270,11 @@ def test_requests(world: World, route: tuple[str, str]) -> None:
     address = world.fill(path)
     # The key that may do it comes last: it may remove the voice.
     for credential in sorted(CREDENTIALS, key="full".__eq__):
-        assert world.ask(method, address, credential) == expect(TABLE[route], credential, path), credential
+        expected = expect(TABLE[route], credential, path)
+        assert world.ask(method, address, credential) == expected, credential
+        if method == "GET":
+            head = world.client.head(world.address + address, headers=world.headers(credential))
+            assert (head.status_code == 401) == (expected != "ok"), credential
 
 
 @pytest.mark.parametrize("route", NOWHERE, ids=" ".join)
