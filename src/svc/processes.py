@@ -10,6 +10,7 @@ import logging
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable
 from multiprocessing.connection import Connection, wait
@@ -22,6 +23,7 @@ import msgspec
 
 from svc import atomic_files, logs, memory
 from svc.app import create_app
+from svc.errors import SvcError
 from svc.remote.engine_host import EngineHost
 from svc.remote.pronouncer import RemotePronouncer
 from svc.remote.remote_engine import RemoteEngine
@@ -148,7 +150,11 @@ def _run_child(run: Callable[..., None], settings: Settings, *args: object) -> N
     os.setpgrp()  # a Ctrl+C of the terminal would come twice
     threading.Thread(target=_follow_parent, daemon=True).start()
     logs.configure(settings.log_format)
-    run(settings, *args)
+    try:
+        run(settings, *args)
+    except SvcError as error:  # of the settings, as far as no field can see it: one line is enough
+        log.error("%s", error)
+        sys.exit(_FAILED)
 
 
 def _follow_parent() -> None:

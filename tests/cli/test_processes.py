@@ -14,14 +14,13 @@ import pytest
 from bench.load.processes import wait_until
 
 _PATIENCE = 120.0
+_COMMAND = [sys.executable, "-c", "from svc.cli.main import main; main()", "serve", "--port", "0"]
 
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
     environment = {**os.environ, "SVC_ENGINE": "fake", "SVC_PROCESSES": "2", "SVC_DATA_DIR": str(tmp_path)}
-    program = "from svc.cli.main import main; main()"
-    command = [sys.executable, "-c", program, "serve", "--port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment, text=True) as process:
+    with subprocess.Popen(_COMMAND, stdout=subprocess.PIPE, env=environment, text=True) as process:
         assert process.stdout
         try:
             address = process.stdout.readline().split()[-1]
@@ -86,3 +85,12 @@ def test_processes_end_with_the_one_that_started_them(server: tuple[subprocess.P
     process.kill()
     process.wait(_PATIENCE)
     wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in servers), _PATIENCE, "they have ended")
+
+
+def test_a_mistake_in_the_settings_ends_all_with_a_readable_line(tmp_path: Path) -> None:
+    settings = {"SVC_ENGINE": "fake", "SVC_PROCESSES": "2", "SVC_DATA_DIR": str(tmp_path)}
+    environment = {**os.environ, **settings, "SVC_DEFAULT_VOICE": "custom-nope"}
+    ended = subprocess.run(_COMMAND, capture_output=True, env=environment, text=True, timeout=_PATIENCE)
+    assert ended.returncode == 1
+    assert "SVC_DEFAULT_VOICE" in ended.stderr
+    assert "Traceback" not in ended.stderr
