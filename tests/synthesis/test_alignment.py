@@ -68,3 +68,29 @@ def test_any_text(text: str) -> None:
     assert "".join(original.characters) == text
     _assert_valid(original, seconds)
     _assert_valid(normalized, seconds)
+
+
+_ELEMENTS = [
+    ('<lang xml:lang="fr">', "</lang>"),
+    ('<lang xml:lang="de">', "</lang>"),
+    ('<voice name="am_adam">', "</voice>"),
+    ('<prosody rate="fast">', "</prosody>"),
+    ('<sub alias="other">', "</sub>"),
+    ('<phoneme ph="ə">', "</phoneme>"),
+    ("<emphasis>", "</emphasis>"),
+    ('<break time="1s"/>', ""),
+    ("[whispers] ", ""),
+    ("<b>", "</b>"),
+    ("", ""),
+]
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(_ELEMENTS), st.sampled_from(["to", "Herr Müller", "today.", "Yes!"])), min_size=1)
+)
+@settings(max_examples=100, deadline=None)
+def test_markup_never_joins_two_words(parts: list[tuple[tuple[str, str], str]]) -> None:
+    """A transcript that is built of what was read has its words."""
+    _, normalized, _ = _align("I said " + " ".join(f"{begin}{words}{end}" for (begin, end), words in parts))
+    read = " ".join("other" if begin.startswith("<sub") else words for (begin, _), words in parts)
+    assert "".join(normalized.characters).split() == f"I said {read}".split()

@@ -2,6 +2,7 @@
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
 
 from svc.text.language import Language
@@ -32,8 +33,17 @@ def make_clauses(
         words = pronounce(text[start:end], language, inside)
         if start:
             words = [word.move(word.start + start, word.end + start) for word in words]
+        if clauses:
+            _keep_space(clauses[-1].words, text, words[0].start if words else end)
         clauses += [Clause(list(part), language.base, manner) for manner, part in _group_by_manner(words, changes)]
     return clauses
+
+
+def _keep_space(words: list[Word], text: str, end: int) -> None:
+    """The space between two runs belongs to the word before it, as it does within a run."""
+    last = words[-1]
+    if not last.tail[-1:].isspace() and any(map(str.isspace, text[last.end : end])):
+        words[-1] = replace(last, tail=last.tail + " ")
 
 
 def _split_runs(changes: Sequence[Change], length: int) -> Iterator[tuple[int, int, Manner]]:
