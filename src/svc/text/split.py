@@ -3,6 +3,8 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from unicodedata import category, normalize
 
 from svc.text.abbreviations import AFTER_ORDINALS, BEFORE_NUMBERS, MAY_END, NEVER_END
 from svc.text.sentence_starters import SENTENCE_STARTERS
@@ -10,8 +12,10 @@ from svc.text.sentence_starters import SENTENCE_STARTERS
 # In characters: about half a minute of speech, which bounds the wait and fits the engine.
 LONGEST_SENTENCE = 400
 
-# A Chinese or Japanese character takes as long to say as three or four letters.
+# A Chinese or Japanese character takes as long to say as three or four letters,
 LONGEST_CJK_SENTENCE = 120
+# and so does a digit or a symbol.
+LONGEST_NUMBER = 100
 
 # After an abbreviation the next word decides; no word of SENTENCE_STARTERS is longer than this.
 LONGEST_LOOKAHEAD = 24
@@ -26,6 +30,8 @@ SCHEDULE_SLACK = 100
 LONGEST_CLAUSE_MARK = 8
 
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uff66-\uff9f]")
+# What may take longer to say than a letter; most sentences have none of it.
+_LONG_TO_SAY = re.compile(r"[\d%&+=@$£¥²³¹¼½¾]|[^\x00-\u1fff\u2010-\u203a]")
 _CLOSERS = "\"'”’»)]}」』）】》*_~`"
 _END_MARK = re.compile(
     rf"(?P<wide>[。！？｡।॥][.!?…。！？｡।॥]*[{re.escape(_CLOSERS)}]*)"
@@ -169,15 +175,29 @@ def ends_sentence(text: str) -> bool:
 
 
 def _find_limit(text: str, start: int, letters: int) -> int:
-    """The position this many letters after `start`; CJK characters count for as many letters as they take to say."""
+    """The position this many letters after `start`; a character counts for as many letters as it takes to say."""
     window = text[start : start + letters]
-    if _CJK.search(window):
+    if _LONG_TO_SAY.search(window):
         room = float(letters)
         for length, character in enumerate(window):
-            room -= LONGEST_SENTENCE / LONGEST_CJK_SENTENCE if _CJK.match(character) else 1
+            room -= _count_letters(character)
             if room < 0:
-                return start + length
+                return start + max(length, 1)
     return start + letters
+
+
+@lru_cache(4096)
+def _count_letters(character: str) -> float:
+    """How many letters take as long to say: a symbol may stand for a whole sentence (ﷺ)."""
+    if not _LONG_TO_SAY.match(character):
+        return 1
+    letters = 0.0
+    for each in normalize("NFKC", character):
+        if _CJK.match(each):
+            letters += LONGEST_SENTENCE / LONGEST_CJK_SENTENCE
+        else:
+            letters += LONGEST_SENTENCE / LONGEST_NUMBER if each.isdigit() or category(each)[0] == "S" else 1
+    return letters
 
 
 def _find_forced_end(text: str, start: int, limit: int) -> int:

