@@ -86,7 +86,9 @@ _ELEMENTS = [
 
 
 @given(
-    st.lists(st.tuples(st.sampled_from(_ELEMENTS), st.sampled_from(["to", "Herr Müller", "today.", "Yes!"])), min_size=1)
+    st.lists(
+        st.tuples(st.sampled_from(_ELEMENTS), st.sampled_from(["to", "Herr Müller", "today.", "Yes!"])), min_size=1
+    )
 )
 @settings(max_examples=100, deadline=None)
 def test_markup_never_joins_two_words(parts: list[tuple[tuple[str, str], str]]) -> None:

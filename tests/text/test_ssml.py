@@ -10,7 +10,7 @@ from svc.text.g2p import Phonemizer
 from svc.text.language import Language
 from svc.text.markup import MarkupParser, find_holdback, parse
 from svc.text.normalise.say_as import say_as
-from svc.text.parsed_text import SayAs, Substitution
+from svc.text.parsed_text import ParsedText, SayAs, Substitution
 from svc.text.phrases import Phrase, pronounce
 from svc.text.prosody import FASTEST, HIGHEST, LOUDEST_DB, LOWEST, PLAIN, SLOWEST, Manner
 
@@ -95,9 +95,9 @@ def test_an_element_that_is_closed_closes_those_within() -> None:
 
 def test_elements_stay_open_over_pieces() -> None:
     parser = MarkupParser()
-    parser.feed('<prosody rate="slow">one ', whole=False)
-    assert parser.feed("two ", whole=False).changes == []
-    (change,) = parser.feed("three</prosody> four", whole=False).changes
+    list(parser.feed('<prosody rate="slow">one ', whole=False))
+    assert ParsedText.join(parser.feed("two ", whole=False)).changes == []
+    (change,) = ParsedText.join(parser.feed("three</prosody> four", whole=False)).changes
     assert (change.start, change.manner) == (len("three"), Manner())
 
 

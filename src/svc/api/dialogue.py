@@ -17,7 +17,7 @@ from svc.api.speech import AUDIO
 from svc.api.speech_responses import AudioClip, AudioStream, TimestampedClip, TimestampStream
 from svc.audio import formats
 from svc.dictionaries.catalogue import describe_applied
-from svc.synthesis.request import Dialogue
+from svc.synthesis.request import Dialogue, Reading
 
 
 def router(synthesis: HttpSynthesis, voices: DialogueVoices) -> APIRouter:
@@ -42,7 +42,8 @@ def router(synthesis: HttpSynthesis, voices: DialogueVoices) -> APIRouter:
         """Synthesizes a dialogue and returns the whole clip."""
         audio = formats.find(output_format)
         request = parse_request(body, http)
-        return AudioClip(await synthesis.render(request, audio, http), audio.content_type, _headers(request, body))
+        clip = await synthesis.render(request, audio, http)
+        return AudioClip(clip, audio.content_type, _headers(request, body, clip.reading))
 
     @router.post("/with-timestamps", response_class=JSONResponse)
     async def create_dialogue_with_timestamps(
@@ -57,14 +58,15 @@ def router(synthesis: HttpSynthesis, voices: DialogueVoices) -> APIRouter:
         audio = formats.find(output_format)
         request = parse_request(body, http)
         clip = await synthesis.render(request, audio, http, timestamps=True)
-        return TimestampedClip(clip, _headers(request, body), _voice_ids(body))
+        return TimestampedClip(clip, _headers(request, body, clip.reading), _voice_ids(body))
 
     @router.post("/stream", responses=AUDIO, response_class=StreamingResponse)
     async def stream_dialogue(body: DialogueBody, http: Request, output_format: str = formats.DEFAULT) -> Response:
         """Synthesizes a dialogue and streams the audio."""
         audio = formats.find(output_format)
         request = parse_request(body, http)
-        return AudioStream(await synthesis.start(request, audio, http), audio.content_type, _headers(request, body))
+        reading, parts = await synthesis.start(request, audio, http)
+        return AudioStream(parts, audio.content_type, _headers(request, body, reading))
 
     @router.post("/stream/with-timestamps", response_class=StreamingResponse)
     async def stream_dialogue_with_timestamps(
@@ -77,8 +79,8 @@ def router(synthesis: HttpSynthesis, voices: DialogueVoices) -> APIRouter:
         """
         audio = formats.find(output_format)
         request = parse_request(body, http)
-        parts = await synthesis.start(request, audio, http, timestamps=True)
-        return TimestampStream(parts, "application/x-ndjson", _headers(request, body), _voice_ids(body))
+        reading, parts = await synthesis.start(request, audio, http, timestamps=True)
+        return TimestampStream(parts, "application/x-ndjson", _headers(request, body, reading), _voice_ids(body))
 
     return router
 
@@ -88,7 +90,7 @@ def _voice_ids(body: DialogueBody) -> list[str]:
     return [each.voice_id for each in body.inputs]
 
 
-def _headers(request: Dialogue, body: DialogueBody) -> dict[str, str]:
+def _headers(request: Dialogue, body: DialogueBody, reading: Reading) -> dict[str, str]:
     rules = request.turns[0].rules
     applied = {"x-svc-dictionaries": describe_applied(rules)} if body.pronunciation_dictionary_locators else {}
     return {
@@ -97,5 +99,5 @@ def _headers(request: Dialogue, body: DialogueBody) -> dict[str, str]:
         "x-svc-model": body.model_id if body.model_id else MODEL_ID,
         "character-cost": str(len(request.text)),
         "history-item-id": new_history_item_id(),
-        **describe_language(body.named_language, request.turns[0]),
+        **describe_language(body.named_language, request.turns[0].language, reading),
     }

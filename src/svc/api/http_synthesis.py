@@ -13,7 +13,7 @@ from svc.audio.formats import OutputFormat
 from svc.errors import TextTooLong
 from svc.metrics import Metrics
 from svc.synthesis.pipeline import Pipeline
-from svc.synthesis.request import AudioPart, Clip, Dialogue, Parts, SynthesisRequest
+from svc.synthesis.request import AudioPart, Clip, Dialogue, Parts, Reading, SynthesisRequest
 from svc.synthesis.scheduler import Scheduler
 
 
@@ -33,7 +33,6 @@ class HttpSynthesis:
         length = sum(map(len, texts))
         if length > self._max_characters:
             raise TextTooLong(length, self._max_characters)
-        self._pipeline.require_allowed_length(*texts)
 
     async def render(
         self, request: SynthesisRequest | Dialogue, audio: OutputFormat, http: Request, *, timestamps: bool = False
@@ -52,21 +51,22 @@ class HttpSynthesis:
 
     async def start(
         self, request: SynthesisRequest | Dialogue, audio: OutputFormat, http: Request, *, timestamps: bool = False
-    ) -> AsyncGenerator[AudioPart]:
-        """The parts, once the first is there: what fails at once fails with a status of its own."""
+    ) -> tuple[Reading, AsyncGenerator[AudioPart]]:
+        """How the text is read, and the parts, once there is audio: what fails at once fails with its own status."""
         started = time.monotonic()
         making = self._pipeline.stream(request, audio, timestamps=timestamps)
         parts = self._synthesize(request, making, http, live=True)
-        first = await run_unless_disconnected(http, anext(parts))
+        begun = await run_unless_disconnected(http, _take_until_audible(parts))
         self._metrics.first_byte_seconds.observe(time.monotonic() - started)
 
         async def continue_from_first() -> AsyncGenerator[AudioPart]:
             async with aclosing(parts):
-                yield first
+                for part in begun:
+                    yield part
                 async for part in parts:
                     yield part
 
-        return continue_from_first()
+        return Reading.join(part.reading for part in begun), continue_from_first()
 
     async def _synthesize(
         self, request: SynthesisRequest | Dialogue, parts: Parts, http: Request, *, live: bool
@@ -77,3 +77,12 @@ class HttpSynthesis:
             async with aclosing(self._scheduler.run(parts, place.playback)) as made:
                 async for part in made:
                     yield part
+
+
+async def _take_until_audible(parts: AsyncGenerator[AudioPart]) -> list[AudioPart]:
+    taken = []
+    async for part in parts:
+        taken.append(part)
+        if part.seconds:
+            break
+    return taken

@@ -1,50 +1,61 @@
-"""`x-svc-language`: what became of the language that a request named."""
+"""`x-svc-language`: in which language a text is read, and what became of the one that the request named."""
 
 import re
 
-from svc.synthesis.request import SynthesisRequest
+from svc.synthesis.request import Reading
 from svc.text.grades import Grade, find_grade
 from svc.text.language import Language
 from svc.text.language_codes import is_language_code
-from svc.text.language_detection import detect_language
-from svc.text.split import LONGEST_SENTENCE, Splitter
+from svc.text.phrases import Reason
 
 HEADER = "x-svc-language"
 
 # The longest tag that is registered has 17 characters. What is longer, or has other characters, is not echoed.
 _TAG = re.compile(r"[A-Za-z0-9_-]{1,35}")
+# Asks for what happens without a code.
+_AUTOMATIC = "auto"
 
 
-def describe_language(code: str | None, request: SynthesisRequest) -> dict[str, str]:
-    """The header for a request that named a language by `code`.
+def describe_language(code: str | None, language: Language | None, reading: Reading) -> dict[str, str]:
+    """The header for a text of which the first words are read so, if the request named a `language` by `code`.
 
-    `es` if the text is read in that language; `de; grade=fair` if that is not as good as in the voices' own languages.
-    A code that stands for no language here leaves the choice to detection, and the header says why:
-    `auto; requested=th; reason=not_spoken`, or `reason=unknown`. Without a code, the header names the language of the
-    first sentence if it is not the voice's: `de; reason=detected; grade=fair`.
+    `es` if that is the language; `de; grade=fair` if it is not as good as in the voices' own languages. A code that
+    stands for no language here leaves the choice to detection, and the header says why:
+    `auto; requested=th; reason=not_spoken`, or `reason=unknown`. Otherwise the header names a language that is not the
+    voice's: `de; reason=detected; grade=fair`, or `reason=markup`. Scripts that nothing here reads come last:
+    `en; unread=khmer`, or `none; unread=khmer` if there is nothing else.
     """
-    if code:
-        return describe_named_language(code, request.language)
-    # The frontend has asked the same, so that nothing is loaded here.
-    splitter = Splitter()
-    sentences = splitter.feed(request.text[: 2 * LONGEST_SENTENCE]) or splitter.flush()
-    detected = detect_language(sentences[0].text if sentences else "", request.voice.language)
-    if detected.code == request.voice.language.code:
+    spoken = reading.language
+    named = _name_language(code, language)
+    if language and spoken and spoken.code != language.code:
+        described = _describe(spoken, f"requested={language.code}", f"reason={reading.reason}")
+    elif named:
+        described = named
+    elif spoken and reading.reason is not Reason.VOICE:
+        described = _describe(spoken, f"reason={reading.reason}")
+    elif reading.unread:
+        described = spoken.code if spoken else "none"
+    else:
         return {}
-    return {HEADER: f"{detected.code}; reason=detected{_describe_grade(detected)}"}
+    return {HEADER: "; ".join([described, *([f"unread={','.join(sorted(reading.unread))}"] if reading.unread else [])])}
 
 
 def describe_named_language(code: str | None, language: Language | None) -> dict[str, str]:
     """The header for a request whose text is not known yet."""
-    if not code:
-        return {}
+    named = _name_language(code, language)
+    return {HEADER: named} if named else {}
+
+
+def _name_language(code: str | None, language: Language | None) -> str:
+    code = (code or "").strip()
+    if not code or code.lower() == _AUTOMATIC:
+        return ""
     if language:
-        return {HEADER: language.code + _describe_grade(language)}  # the accent follows the voice
-    reason = "not_spoken" if is_language_code(code) else "unknown"
-    requested = f"; requested={code.strip()}" if _TAG.fullmatch(code.strip()) else ""
-    return {HEADER: f"auto{requested}; reason={reason}"}
+        return _describe(language)  # the accent follows the voice
+    requested = [f"requested={code}"] if _TAG.fullmatch(code) else []
+    return "; ".join(["auto", *requested, f"reason={'not_spoken' if is_language_code(code) else 'unknown'}"])
 
 
-def _describe_grade(language: Language) -> str:
+def _describe(language: Language, *parameters: str) -> str:
     grade = find_grade(language)
-    return "" if grade is Grade.GOOD else f"; grade={grade}"
+    return "; ".join([language.code, *parameters, *([] if grade is Grade.GOOD else [f"grade={grade}"])])

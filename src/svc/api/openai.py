@@ -113,7 +113,8 @@ def router(
         """Synthesizes a text and streams the audio, or events with audio."""
         audio = formats.find(FORMATS[body.response_format])
         request = parse_request(body, get_principal(http))
-        parts, headers = await synthesis.start(request, audio, http), make_headers(request, body.model)
+        reading, parts = await synthesis.start(request, audio, http)
+        headers = make_headers(request, body.model, reading)
         if body.stream_format == "sse":
             return SpeechEvents(parts, len(request.text), headers)
         return AudioStream(parts, audio.content_type, headers)

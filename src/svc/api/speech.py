@@ -15,7 +15,7 @@ from svc.api.schemas import SpeechBody
 from svc.api.speech_responses import AudioClip, AudioStream, TimestampedClip, TimestampStream
 from svc.audio import formats
 from svc.dictionaries.catalogue import Dictionaries, describe_applied
-from svc.synthesis.request import SynthesisRequest
+from svc.synthesis.request import Reading, SynthesisRequest
 from svc.voices.catalogue import VoiceCatalogue
 from svc.voices.settings import VoiceSettingsStore
 
@@ -51,7 +51,8 @@ def router(
         """Synthesizes a text and returns the whole clip."""
         audio = formats.find(output_format)
         request = parse_request(voice_id, body, http)
-        return AudioClip(await synthesis.render(request, audio, http), audio.content_type, _headers(request, body))
+        clip = await synthesis.render(request, audio, http)
+        return AudioClip(clip, audio.content_type, _headers(request, body, clip.reading))
 
     @router.post("/{voice_id}/with-timestamps", response_class=JSONResponse)
     async def create_speech_with_timestamps(
@@ -61,7 +62,7 @@ def router(
         audio = formats.find(output_format)
         request = parse_request(voice_id, body, http)
         clip = await synthesis.render(request, audio, http, timestamps=True)
-        return TimestampedClip(clip, _headers(request, body))
+        return TimestampedClip(clip, _headers(request, body, clip.reading))
 
     @router.post("/{voice_id}/stream", responses=AUDIO, response_class=StreamingResponse)
     async def stream_speech(
@@ -70,7 +71,8 @@ def router(
         """Synthesizes a text and streams the audio."""
         audio = formats.find(output_format)
         request = parse_request(voice_id, body, http)
-        return AudioStream(await synthesis.start(request, audio, http), audio.content_type, _headers(request, body))
+        reading, parts = await synthesis.start(request, audio, http)
+        return AudioStream(parts, audio.content_type, _headers(request, body, reading))
 
     @router.post("/{voice_id}/stream/with-timestamps", response_class=StreamingResponse)
     async def stream_speech_with_timestamps(
@@ -79,22 +81,25 @@ def router(
         """Synthesizes a text and streams lines of JSON, each with audio in base64 and the times of its characters."""
         audio = formats.find(output_format)
         request = parse_request(voice_id, body, http)
-        parts = await synthesis.start(request, audio, http, timestamps=True)
-        return TimestampStream(parts, "application/x-ndjson", _headers(request, body))
+        reading, parts = await synthesis.start(request, audio, http, timestamps=True)
+        return TimestampStream(parts, "application/x-ndjson", _headers(request, body, reading))
 
     return router
 
 
-def _headers(request: SynthesisRequest, body: SpeechBody) -> dict[str, str]:
+def _headers(request: SynthesisRequest, body: SpeechBody, reading: Reading) -> dict[str, str]:
     applied = {"x-svc-dictionaries": describe_applied(request.rules)} if body.pronunciation_dictionary_locators else {}
-    return make_headers(request, body.model_id) | describe_language(body.named_language, request) | applied
+    return make_headers(request, body.model_id, reading, body.named_language) | applied
 
 
-def make_headers(request: SynthesisRequest, model_id: str | None) -> dict[str, str]:
+def make_headers(
+    request: SynthesisRequest, model_id: str | None, reading: Reading, language_code: str | None = None
+) -> dict[str, str]:
     """What every response with speech tells about it."""
     return {
         "x-svc-voice": request.voice.voice_id,
         "x-svc-model": model_id or MODEL_ID,
         "character-cost": str(len(request.text)),
         "history-item-id": new_history_item_id(),
+        **describe_language(language_code, request.language, reading),
     }

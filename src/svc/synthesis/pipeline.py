@@ -22,24 +22,33 @@ from svc.audio.watermark import embed_watermark
 from svc.engine.protocol import Chunk, Engine, Samples
 from svc.errors import AudioTooLong
 from svc.synthesis.alignment import Aligner, Alignment
-from svc.synthesis.request import AudioPart, Clip, Dialogue, Parts, SpeechChunk, SynthesisRequest, VoiceSegment
+from svc.synthesis.request import AudioPart, Clip, Dialogue, Parts, Reading, SpeechChunk, SynthesisRequest, VoiceSegment
 from svc.synthesis.speaker import FindVoice, NoteLanguage, Speaker
 from svc.text import markup
 from svc.text.elements import LONGEST_BREAK_SECONDS
 from svc.text.frontend import Frontend
 from svc.text.g2p import Phonemizer
 from svc.text.language import Language
+from svc.text.markup import MarkupParser
 from svc.text.phrases import Phrase, Pronounce, pronounce
 
 # A text without a single word, such as "🙂", still gets audio that a player accepts.
 _EMPTY_SECONDS = 0.3
+
+_UNKNOWN = Reading()
+
+# A longer pause is made in several steps.
+_LONGEST_SILENCE_SECONDS = 10.0
 
 _FADE_SAMPLES = 96  # 4 ms
 _FADE_IN = np.linspace(0, 1, _FADE_SAMPLES, dtype=np.float32)
 
 
 class Pipeline:
-    """Text in, audio out. Each step of an iterator is one bounded piece of work in the caller's thread."""
+    """Text in, audio out. Each step of an iterator is one bounded piece of work in the caller's thread.
+
+    A step may only read: then its part, or its chunk, is empty.
+    """
 
     def __init__(
         self,
@@ -110,6 +119,7 @@ class Pipeline:
 
     def _encode(self, request: SynthesisRequest | Dialogue, encoder: "AlignedEncoder") -> Parts:
         """The turns one after the other, as one stream."""
+        yield from self._require_allowed_length([turn.text for turn in request.turns])
         previous: SynthesisRequest | None = None
         for turn in request.turns:
             if previous:
@@ -121,13 +131,18 @@ class Pipeline:
                     raise AudioTooLong(None, self._max_seconds)
             previous = turn
 
-    def require_allowed_length(self, *texts: str) -> None:
+    def _require_allowed_length(self, texts: Sequence[str]) -> Parts:
         """Raises `AudioTooLong` for texts whose breaks alone are longer than the audio of a request may be."""
-        tags = sum(text.count("<") + text.count("[") for text in texts)
-        if tags * LONGEST_BREAK_SECONDS > self._max_seconds:  # only then it is worth to parse them
-            seconds = sum(each.seconds for text in texts for each in markup.parse(text).breaks)
-            if seconds > self._max_seconds:
-                raise AudioTooLong(seconds, self._max_seconds)
+        tags = sum(len(markup.MARKUP.findall(text)) for text in texts)
+        if tags * LONGEST_BREAK_SECONDS <= self._max_seconds:  # it is not worth to parse them twice
+            return
+        seconds = 0.0
+        for text in texts:
+            for parsed in MarkupParser().feed(text, whole=True):
+                seconds += sum(each.seconds for each in parsed.breaks)
+                yield AudioPart()
+        if seconds > self._max_seconds:
+            raise AudioTooLong(seconds, self._max_seconds)
 
     def create_frontend(self, request: SynthesisRequest, schedule: Sequence[int] = ()) -> Frontend:
         def find_language(name: str) -> Language | None:
@@ -183,21 +198,30 @@ class Synthesizer:
         for phrase in phrases:
             start = self.seconds
             speaker = self._find_speaker(phrase.manner.voice)
-            for chunk in self._synthesize(phrase, speaker):
+            for chunk, aligned in self._synthesize(phrase, speaker):
                 samples = speaker.post_process(_fade(chunk, phrase), phrase)
                 if self._watermark and speaker.voice.custom_parts:
                     samples = embed_watermark(samples, round(self.seconds * self._engine.sample_rate))
                 self.seconds += len(samples) / self._engine.sample_rate
                 if self.seconds - first > self._max_seconds:
                     raise AudioTooLong(None, self._max_seconds)
-                yield SpeechChunk(samples, self.seconds, phrase, chunk.timings, start)
+                yield SpeechChunk(samples, self.seconds, aligned, chunk.timings, start)
+            if not (phrase.words or phrase.pause):
+                yield SpeechChunk(_silence(0, self._engine.sample_rate), self.seconds, phrase)
 
-    def _synthesize(self, phrase: Phrase, speaker: "Speaker") -> Iterator[Chunk]:
+    def _synthesize(self, phrase: Phrase, speaker: "Speaker") -> Iterator[tuple[Chunk, Phrase | None]]:
+        """Chunks, each with the phrase; of a long pause, the last one has the characters after the last word."""
+        sample_rate = self._engine.sample_rate
         if phrase.words:
             chunks = self._engine.synthesize(speaker.make_utterance(phrase))
-            yield from stretch(chunks, speaker.find_tempo(phrase.manner.prosody), self._engine.sample_rate)
-        if phrase.pause:
-            yield Chunk(_silence(phrase.pause, self._engine.sample_rate))
+            for chunk in stretch(chunks, speaker.find_tempo(phrase.manner.prosody), sample_rate):
+                yield chunk, phrase
+        pause = phrase.pause
+        while pause > _LONGEST_SILENCE_SECONDS:
+            yield Chunk(_silence(_LONGEST_SILENCE_SECONDS, sample_rate)), None
+            pause -= _LONGEST_SILENCE_SECONDS
+        if pause:
+            yield Chunk(_silence(pause, sample_rate)), phrase
 
     def _find_speaker(self, name: str) -> "Speaker":
         """The speaker of the request, or another one that markup names and that exists."""
@@ -248,6 +272,8 @@ class AlignedEncoder:
             self._aligner.add_text(text)
 
     def encode(self, chunk: SpeechChunk) -> AudioPart:
+        if not len(chunk.samples):
+            return AudioPart(start=self._encoded_seconds, end=self._encoded_seconds, reading=chunk.reading)
         audio = self._encoder.encode(self._take_silence(chunk.samples))
         self.seconds = chunk.end_seconds
         if self._timestamps:
@@ -255,7 +281,7 @@ class AlignedEncoder:
             self._original.extend(self._aligner.align_original(aligned, chunk.end_seconds))
             self._normalized.extend(self._aligner.align_normalized(aligned, chunk.end_seconds))
         self._bytes += len(audio)
-        return self._make_part(audio, self._measure())
+        return self._make_part(audio, self._measure(), chunk.reading)
 
     def flush(self) -> AudioPart:
         """What the encoder still held back, and the characters after the last word."""
@@ -274,7 +300,7 @@ class AlignedEncoder:
         """The seconds of all audio up to here."""
         return self.seconds if self._bit_rate is None else min(8 * self._bytes / self._bit_rate, self.seconds)
 
-    def _make_part(self, audio: bytes, end: float) -> AudioPart:
+    def _make_part(self, audio: bytes, end: float, reading: Reading = _UNKNOWN) -> AudioPart:
         """The audio up to `end`, with the characters that begin to be heard before that."""
         start, self._encoded_seconds = self._encoded_seconds, end
         seconds, self._told_seconds = self.seconds - self._told_seconds, self.seconds
@@ -284,7 +310,8 @@ class AlignedEncoder:
         else:
             original, self._original = self._original, Alignment()
             normalized, self._normalized = self._normalized, Alignment()
-        return AudioPart(audio, original, normalized, seconds, start, end, tuple(self._find_segments(original)))
+        segments = tuple(self._find_segments(original))
+        return AudioPart(audio, original, normalized, seconds, start, end, segments, reading)
 
     def _find_segments(self, original: Alignment) -> Iterator[VoiceSegment]:
         """The turns, or parts of turns, that these characters are."""

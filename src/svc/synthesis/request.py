@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from svc.engine.protocol import Samples, Timing
 from svc.synthesis.alignment import AlignedWords, Alignment, align
 from svc.text.language import Language
-from svc.text.phrases import Phrase
+from svc.text.phrases import Phrase, Reason
 from svc.text.pronunciation_rules import Rules
 from svc.voices.catalogue import Voice
 from svc.voices.settings import VoiceSettings
@@ -96,6 +96,13 @@ class SpeechChunk:
         """The words in it. They are looked for here, because most callers want no times."""
         return align(self.phrase, self.timings, self.phrase_start) if self.phrase else AlignedWords()
 
+    @property
+    def reading(self) -> "Reading":
+        if self.phrase is None:
+            return Reading()
+        language = self.phrase.language if self.phrase.reason else None
+        return Reading(language, self.phrase.reason, self.phrase.unread)
+
 
 @dataclass(frozen=True, slots=True)
 class VoiceSegment:
@@ -139,6 +146,24 @@ class VoiceSegment:
 
 
 @dataclass(frozen=True, slots=True)
+class Reading:
+    """In which language a text is read, and why, as the frontend decided for the first words; None without a word."""
+
+    language: Language | None = None
+    reason: Reason | None = None
+    unread: frozenset[str] = frozenset()
+    """The scripts in the text that nothing here reads."""
+
+    @classmethod
+    def join(cls, readings: Iterable["Reading"]) -> "Reading":
+        whole = cls()
+        for each in readings:
+            first = whole if whole.language else each
+            whole = cls(first.language, first.reason, whole.unread | each.unread)
+        return whole
+
+
+@dataclass(frozen=True, slots=True)
 class AudioPart:
     """Encoded audio and the characters heard in it: the caller's own, and the normalised ones that were read."""
 
@@ -152,6 +177,7 @@ class AudioPart:
     end: float = 0.0
     """Where it ends."""
     segments: tuple[VoiceSegment, ...] = ()
+    reading: Reading = Reading()
 
     @classmethod
     def join(cls, parts: Sequence["AudioPart"]) -> "AudioPart":
@@ -163,6 +189,7 @@ class AudioPart:
             next((part.start for part in parts if part.end), 0.0),
             max((part.end for part in parts), default=0.0),
             tuple(VoiceSegment.join(segment for part in parts for segment in part.segments)),
+            Reading.join(part.reading for part in parts),
         )
 
     def split(self, max_bytes: int) -> Iterator["AudioPart"]:
@@ -190,12 +217,14 @@ class Clip:
     alignment: Alignment = field(default_factory=Alignment)
     normalized: Alignment = field(default_factory=Alignment)
     segments: list[VoiceSegment] = field(default_factory=list)
+    reading: Reading = Reading()
 
     def add(self, part: AudioPart) -> None:
         if part.audio:
             self.pieces.append(part.audio)
         self.alignment.extend(part.alignment)
         self.normalized.extend(part.normalized)
+        self.reading = Reading.join((self.reading, part.reading))
         self.segments[-1:] = VoiceSegment.join([*self.segments[-1:], *part.segments])
 
     @property

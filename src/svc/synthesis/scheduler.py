@@ -109,7 +109,7 @@ class Scheduler:
                 ended = False
                 while not ended:
                     asked_at = time.monotonic()
-                    part = await self._make_part(steps, playback, first=not (held_back or playback.started))
+                    part = await self._make_part(steps, playback)
                     if part is None:
                         ended = True
                     else:
@@ -126,15 +126,16 @@ class Scheduler:
             self._end()
             steps.close()
 
-    async def _make_part(self, steps: "_Steps[A]", playback: Playback, *, first: bool) -> A | None:
+    async def _make_part(self, steps: "_Steps[A]", playback: Playback) -> A | None:
         """Waits for the engine and makes the next part; None at the end."""
         async with self._queue.acquire(playback.key_id, playback.deadline()):
             part, seconds = await steps.next()
             self._queue.charge(playback.key_id, seconds)
         if part is _END:
             return None
-        if first:
-            self.speed.observe_start(seconds)
+        start_seconds = steps.find_start_seconds(seconds, part.seconds)
+        if start_seconds is not None and not playback.started:
+            self.speed.observe_start(start_seconds)
         self.speed.observe(seconds, part.seconds)
         self._metrics.real_time_factor.set(self.speed.real_time_factor)
         self._metrics.audio_seconds.inc(part.seconds)
@@ -202,11 +203,20 @@ class _Steps(Generic[T]):
         self._threads = threads
         self._playback = playback
         self._running: Future[tuple[T, float]] | None = None
+        self._silent_seconds: float | None = 0.0  # of work before the first audio; None once there is some
 
     async def next(self) -> tuple[T, float]:
         """The next item, or `_END`, and how many seconds it took the engine."""
         self._running = self._threads.submit(self._step)
         return await asyncio.wrap_future(self._running)
+
+    def find_start_seconds(self, seconds: float, audio_seconds: float) -> float | None:
+        """What the first audio took, with the steps before it that only read; None for all other steps."""
+        if self._silent_seconds is None:
+            return None
+        total = self._silent_seconds + seconds
+        self._silent_seconds = None if audio_seconds else total
+        return total if audio_seconds else None
 
     def _step(self) -> tuple[T, float]:
         current_playback.set(self._playback)

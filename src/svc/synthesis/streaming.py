@@ -33,7 +33,8 @@ class StreamingSynthesis:
         """Adds text and gives the audio of what no further text can change; with `flush`, of everything.
 
         `turn` says how to speak; its own text is not read. Another one than before begins a new turn: the text of the
-        last one must have been `complete`, which says that its last sentence ended. Every part has audio.
+        last one must have been `complete`, which says that its last sentence ended. A part without audio is the end of
+        a step that only read.
         """
         if turn is not self._turn:
             self._begin(turn)
@@ -57,6 +58,9 @@ class StreamingSynthesis:
 
     def _synthesize(self, phrases: Iterable[Phrase]) -> Parts:
         for chunk in self._synthesizer.synthesize(phrases):
+            if not len(chunk.samples):
+                yield AudioPart()
+                continue
             self._held_back.append(self._encoder.encode(chunk))
             if self._held_back[-1].alignment.characters or not self._align_all:
                 yield from self._release()

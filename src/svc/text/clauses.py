@@ -7,7 +7,7 @@ from itertools import groupby
 
 from svc.text.language import Language
 from svc.text.parsed_text import Change, Replacement
-from svc.text.phrases import Clause, Pronounce, Word
+from svc.text.phrases import Clause, Pronounce, Reason, Word
 from svc.text.prosody import Manner
 
 
@@ -15,7 +15,7 @@ def make_clauses(
     text: str,
     changes: Sequence[Change],
     replacements: Sequence[Replacement],
-    choose_language: Callable[[str, Manner], Language],
+    choose_language: Callable[[str, Manner], tuple[Language, Reason]],
     pronounce: Pronounce,
 ) -> list[Clause]:
     """The words of a sentence. The first of its `changes` is where it begins; text that is read as a whole is not cut.
@@ -28,14 +28,16 @@ def make_clauses(
     unmarked = "".join(text[start:end] for start, end, manner in runs if not manner.language)
     clauses: list[Clause] = []
     for start, end, manner in runs:
-        language = choose_language(text[start:end] if manner.language else unmarked, manner)
+        language, reason = choose_language(text[start:end] if manner.language else unmarked, manner)
         inside = [each.shift(-start) for each in replacements if start <= each.start < end]
         words = pronounce(text[start:end], language, inside)
         if start:
             words = [word.move(word.start + start, word.end + start) for word in words]
         if clauses:
             _keep_space(clauses[-1].words, text, words[0].start if words else end)
-        clauses += [Clause(list(part), language.base, manner) for manner, part in _group_by_manner(words, changes)]
+        clauses += [
+            Clause(list(part), language.base, manner, reason) for manner, part in _group_by_manner(words, changes)
+        ]
     return clauses
 
 

@@ -10,7 +10,7 @@ from svc.text.parsed_text import Pronunciation, Replacement, SayAs, Substitution
 from svc.text.prosody import Manner, Prosody, parse_emphasis, parse_prosody
 
 # Limits how much audio one small tag can ask for.
-LONGEST_BREAK_SECONDS = 10.0
+LONGEST_BREAK_SECONDS = 60.0
 
 STRENGTH_SECONDS = {
     "none": 0.0,

@@ -13,12 +13,23 @@ from svc.text import markup
 from svc.text.clauses import make_clauses
 from svc.text.language import Language
 from svc.text.language_detection import detect_language
-from svc.text.markup import MarkupParser
-from svc.text.parsed_text import Break, Change, Replacement
-from svc.text.phrases import Clause, Phrase, Pronounce, Word, first_phonemes, last_phonemes, make_phrases
+from svc.text.markup import LONGEST_PIECE, MarkupParser
+from svc.text.parsed_text import Break, Change, ParsedText, Replacement
+from svc.text.phrases import (
+    NO_PHRASE,
+    Clause,
+    Phrase,
+    Pronounce,
+    Reason,
+    Word,
+    first_phonemes,
+    last_phonemes,
+    make_phrases,
+)
 from svc.text.pronunciation_rules import Rules, apply_rules
 from svc.text.prosody import DEFAULT_MANNER, Manner
 from svc.text.split import Sentence, Splitter
+from svc.text.unread_scripts import find_unread_scripts
 
 
 class _Located(Protocol):
@@ -36,6 +47,8 @@ PARAGRAPH_PAUSE_SECONDS = 0.3
 
 class Frontend:
     """`feed` text in any pieces, then `flush`: phrases come as soon as the end of a sentence is certain.
+
+    Each step of an iterator is a bounded piece of work: one that has made no phrase yields one without words or pause.
 
     `language` is the one that the caller named. Without it, each sentence is spoken in the voice's language unless
     it is clearly in another. With a `schedule`, a long sentence is spoken before it is complete: see `Splitter`.
@@ -73,16 +86,20 @@ class Frontend:
 
     def read(self, text: str, previous: str = "", following: str = "") -> Iterator[Phrase]:
         """The phrases of a whole text; `previous` and `following` only shape the intonation at its ends."""
-        phrases = self._read_whole(text)
-        current = next(phrases, None)
+        current: Phrase | None = None
+        for upcoming in self._read_whole(text):
+            if not (upcoming.words or upcoming.pause):
+                yield upcoming
+            elif current:
+                yield current
+                current = upcoming
+            elif previous.strip():
+                before = last_phonemes(self._pronounce_context(previous[-CONTEXT_CHARACTERS:]))
+                current = replace(upcoming, before=before)
+            else:
+                current = upcoming
         if current is None:
             return
-        if previous.strip():
-            before = last_phonemes(self._pronounce_context(previous[-CONTEXT_CHARACTERS:]))
-            current = replace(current, before=before)
-        for upcoming in phrases:
-            yield current
-            current = upcoming
         if following.strip():
             current = replace(current, after=first_phonemes(self._pronounce_context(following[:CONTEXT_CHARACTERS])))
         yield current
@@ -92,32 +109,40 @@ class Frontend:
         text = self._held_back + text
         certain = markup.find_holdback(text)
         self._held_back = text[certain:]
-        yield from self._make_phrases(self._splitter.feed(self._strip_markup(text[:certain], whole=False)))
+        yield from self._read(text[:certain], whole=False)
 
     def flush(self, pause: bool = True) -> Iterator[Phrase]:
         """Yields the rest, as if the text ended here; more may follow, at once or after a `pause`."""
         rest, self._held_back = self._held_back, ""
-        yield from self._make_phrases(self._splitter.feed(self._strip_markup(rest, whole=False)))
+        yield from self._read(rest, whole=False)
         yield from self._make_phrases(self._splitter.flush(pause))
         for phrase in make_phrases([], list(self._breaks)):
             yield replace(phrase, end=self._source_length)
         self._breaks.clear()
 
     def _read_whole(self, text: str) -> Iterator[Phrase]:
-        yield from self._make_phrases(self._splitter.feed(self._strip_markup(text, whole=True)))
+        yield from self._read(text, whole=True)
         yield from self.flush()
 
-    def _strip_markup(self, text: str, *, whole: bool) -> str:
-        """The plain text; what its markup asks for and its positions are kept for `_make_phrases`."""
-        parsed = self._parser.feed(text, whole=whole)
+    def _read(self, text: str, *, whole: bool) -> Iterator[Phrase]:
+        """The phrases that no further text can change; each step parses a piece of the text, or reads a sentence."""
+        source_start = self._source_length
+        self._source_length += len(text)
+        for number, parsed in enumerate(self._parser.feed(text, whole=whole)):
+            if number:
+                yield NO_PHRASE
+            self._keep_markup(parsed, source_start)
+            for begin in range(0, len(parsed.text), LONGEST_PIECE):
+                yield from self._make_phrases(self._splitter.feed(parsed.text[begin : begin + LONGEST_PIECE]))
+
+    def _keep_markup(self, parsed: ParsedText, source_start: int) -> None:
+        """What the markup asks for, and the positions of the characters, are kept for `_make_phrases`."""
         start = self._plain_length
         self._breaks += [each.shift(start) for each in parsed.breaks]
         self._replacements += [each.shift(start) for each in parsed.replacements]
         self._changes += [each.shift(start) for each in parsed.changes]
-        self._origins += [self._source_length + origin for origin in parsed.origins[:-1]]
+        self._origins += [source_start + origin for origin in parsed.origins[:-1]]
         self._plain_length += len(parsed.text)
-        self._source_length += len(text)
-        return parsed.text
 
     def _make_phrases(self, sentences: list[Sentence]) -> Iterator[Phrase]:
         for sentence in self._join(sentences):
@@ -129,11 +154,16 @@ class Frontend:
             pause = PARAGRAPH_PAUSE_SECONDS if _ends_paragraph(sentence.text) else 0.0
             before, self._context = self._context, last_phonemes(words) if sentence.unfinished and words else ""
             phrases = list(make_phrases(clauses, breaks, pause, "," if sentence.unfinished else "."))
+            unread = find_unread_scripts(sentence.text)
+            spoken = next((phrase for phrase in phrases if phrase.words), NO_PHRASE)
             for index, phrase in enumerate(phrases):
                 located = tuple(_locate(word, origins) for word in phrase.words)
                 end = _find_end(phrase, phrases[index + 1 :], origins)
-                yield replace(phrase, words=located, before=phrase.before or before, end=end)
+                phrase = replace(phrase, words=located, before=phrase.before or before, end=end, unread=unread)
+                yield phrase if located else replace(phrase, language=spoken.language, reason=spoken.reason)
                 before = ""
+            if not phrases:
+                yield Phrase((), unread=unread)
 
     def _join(self, sentences: list[Sentence]) -> Iterator[Sentence]:
         """The same sentences; one that ends within text that is read as a whole goes on with the next."""
@@ -164,13 +194,20 @@ class Frontend:
         return make_clauses(sentence.text, changes, replacements, self._choose_language, self._pronounce)
 
     def _pronounce_context(self, text: str) -> list[Word]:
-        return self._pronounce(text, self._choose_language(text), ())
+        return self._pronounce(text, self._choose_language(text)[0], ())
 
-    def _choose_language(self, text: str, manner: Manner = DEFAULT_MANNER) -> Language:
+    def _choose_language(self, text: str, manner: Manner = DEFAULT_MANNER) -> tuple[Language, Reason]:
         """What markup or the caller names, else the language of the voice unless the text is clearly in another."""
-        voice_language = (manner.voice and self._find_language(manner.voice)) or self._voice_language
-        named = Language.parse(manner.language, voice_language) if manner.language else None
-        return named or self._language or detect_language(text, voice_language)
+        other_voice = self._find_language(manner.voice) if manner.voice else None
+        voice_language = other_voice or self._voice_language
+        if manner.language and (named := Language.parse(manner.language, voice_language)):
+            return named, Reason.MARKUP
+        if self._language:
+            return self._language, Reason.REQUEST
+        detected = detect_language(text, voice_language)
+        if detected is not voice_language:
+            return detected, Reason.DETECTED
+        return voice_language, Reason.MARKUP if other_voice else Reason.VOICE
 
 
 def _take(items: deque[T], end: int) -> list[T]:

@@ -1,7 +1,7 @@
 """Speech markup inside otherwise plain text: SSML, HTML and audio tags are taken out, and what they ask for is kept."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from svc.text import audio_tags
@@ -22,7 +22,10 @@ from svc.text.tags import (
     parse_attributes,
 )
 
-_MARKUP = re.compile(r"[<\[]")
+# In characters, of the caller's text: so much is parsed in one step.
+LONGEST_PIECE = 1000
+
+MARKUP = re.compile(r"[<\[]")
 # Elements whose text is read differently or not at all: it must arrive together with both tags.
 _REPLACING = re.compile(r"<(?P<name>phoneme|say-as|sub|sup|script|style)\b", re.IGNORECASE)
 _SENTENCE_ENDS = frozenset(".!?…。！？।॥")
@@ -33,7 +36,7 @@ _LINES = re.compile(r"\n|[^\s]+")
 
 def parse(text: str) -> ParsedText:
     """Takes the markup out of a whole text."""
-    return MarkupParser().feed(text, whole=True)
+    return ParsedText.join(MarkupParser().feed(text, whole=True))
 
 
 def find_holdback(text: str) -> int:
@@ -71,37 +74,54 @@ class MarkupParser:
         self._manner = Manner()  # as elements ask for it
         self._tag = PLAIN  # what the last audio tag added to it
         self._line_feeds: int | None = None  # since the last word after that tag; None before the first
-        self._begin("")
 
-    def _begin(self, source: str) -> None:
-        self._source = source
+    def _begin_piece(self) -> None:
         self._parsed = ParsedText()
         self._plain: list[str] = []
         self._replacing: dict[str, list[tuple[int, int, dict[str, str]]]] = {}
-        self._last_position: dict[str, int] = {}
 
-    def feed(self, source: str, *, whole: bool) -> ParsedText:
-        """The plain text of the next piece; all positions count from its beginning.
+    def feed(self, source: str, *, whole: bool) -> Iterator[ParsedText]:
+        """The plain text of the source in pieces, each a bounded step; `origins` are positions in the source.
 
         Unless the text is `whole`, closing tags are not used to tell tags from comparisons: the result must not depend
         on whether they have arrived yet.
         """
-        self._begin(source)
+        self._source = source
+        self._last_position: dict[str, int] = {}
+        self._begin_piece()
         # Whether a longer element ends in the same piece of a stream depends on how the stream is cut.
         self._longest_unspoken = len(source) if whole else LONGEST_TAG
         closed_names = {name.lower() for name in CLOSING_NAME.findall(source)} if whole else set()
-        position = 0
-        while found := _MARKUP.search(source, position):
-            start = found.start()
+        begin = position = 0
+        while position < len(source):
+            limit = min(position + LONGEST_PIECE, len(source))
+            found = MARKUP.search(source, position, limit)
+            start = found.start() if found else limit
             self._keep(position, start)
-            position = self._parse_markup(start, closed_names) if found[0] == "<" else self._parse_bracket(start)
-            if position == start:
-                self._keep(start, start + 1)
-                position = start + 1
-        self._keep(position, len(source))
-        self._parsed.text = "".join(self._plain)
-        self._parsed.origins.append(len(source))
-        return self._parsed
+            position = start
+            if found:
+                position = self._parse_markup(start, closed_names) if found[0] == "<" else self._parse_bracket(start)
+                if position == start:
+                    self._keep(start, start + 1)
+                    position = start + 1
+            if self._may_cut(position - begin, position):
+                yield self._finish_piece(position)
+                begin = position
+        yield self._finish_piece(len(source))
+
+    def _may_cut(self, length: int, position: int) -> bool:
+        """Whether the piece is long enough; an element whose text is read differently stays in one piece."""
+        if length < LONGEST_PIECE:
+            return False
+        recent = any(opened and position - opened[-1][1] <= LONGEST_TAG for opened in self._replacing.values())
+        return not recent or length >= 2 * LONGEST_PIECE
+
+    def _finish_piece(self, end: int) -> ParsedText:
+        parsed = self._parsed
+        parsed.text = "".join(self._plain)
+        parsed.origins.append(end)
+        self._begin_piece()
+        return parsed
 
     def _parse_markup(self, start: int, closed_names: set[str]) -> int:
         """Applies the markup at `start` and returns where it ends: `start` itself if there is none."""

@@ -1,5 +1,6 @@
 """Plain text with what its markup asked for."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from svc.text.prosody import Manner
@@ -81,3 +82,15 @@ class ParsedText:
     changes: list[Change] = field(default_factory=list)
     origins: list[int] = field(default_factory=list)
     """The position in the caller's text of each character, and of the end."""
+
+    @classmethod
+    def join(cls, pieces: Iterable["ParsedText"]) -> "ParsedText":
+        whole = cls(origins=[0])
+        for piece in pieces:
+            length = len(whole.text)
+            whole.text += piece.text
+            whole.breaks += [each.shift(length) for each in piece.breaks]
+            whole.replacements += [each.shift(length) for each in piece.replacements]
+            whole.changes += [each.shift(length) for each in piece.changes]
+            whole.origins[-1:] = piece.origins
+        return whole

@@ -3,6 +3,7 @@
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum, auto
 from itertools import pairwise, takewhile
 
 from svc.text.elements import LONGEST_BREAK_SECONDS
@@ -53,6 +54,16 @@ Pronounce = Callable[[str, Language, Sequence[Replacement]], list[Word]]
 """`pronounce` with a phonemizer, here or elsewhere."""
 
 
+class Reason(StrEnum):
+    """Why a text is read in a language."""
+
+    VOICE = auto()
+    """The voice speaks it, and nothing else asks for another."""
+    REQUEST = auto()
+    MARKUP = auto()
+    DETECTED = auto()
+
+
 @dataclass(frozen=True, slots=True)
 class Phrase:
     """Words to speak, and the silence after them: a sentence, or part of one that is too long or contains breaks.
@@ -71,6 +82,10 @@ class Phrase:
     """The language it is pronounced in."""
     manner: Manner = DEFAULT_MANNER
     """How it is spoken, as markup asks for it."""
+    reason: Reason | None = None
+    """Why it is pronounced in that language; None if its sentence has no words."""
+    unread: frozenset[str] = frozenset()
+    """The scripts in its sentence that nothing here reads."""
 
     @property
     def phonemes(self) -> str:
@@ -80,6 +95,10 @@ class Phrase:
         return phonemes
 
 
+NO_PHRASE = Phrase(())
+"""Instead of a phrase, where a step has ended without one: neither words nor a pause."""
+
+
 @dataclass(frozen=True, slots=True)
 class Clause:
     """Words of a sentence that are spoken in the same manner and language."""
@@ -87,6 +106,7 @@ class Clause:
     words: list[Word]
     language: Language
     manner: Manner = DEFAULT_MANNER
+    reason: Reason = Reason.VOICE
 
 
 def pronounce(phonemizer: Phonemizer, text: str, language: Language, replacements: Sequence[Replacement]) -> list[Word]:
@@ -277,6 +297,7 @@ def _cut_to_length(clauses: list[Clause], pause: float, ending: str) -> Iterator
             ending if last else ",",
             language=group.language,
             manner=group.manner,
+            reason=group.reason,
         )
 
 

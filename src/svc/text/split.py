@@ -31,7 +31,7 @@ LONGEST_CLAUSE_MARK = 8
 
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uff66-\uff9f]")
 # What may take longer to say than a letter; most sentences have none of it.
-_LONG_TO_SAY = re.compile(r"[\d%&+=@$£¥²³¹¼½¾]|[^\x00-\u1fff\u2010-\u203a]")
+_LONG_TO_SAY = re.compile(r"[\d%&+=@$£¥§±×÷²³¹¼½¾]|[^\x00-\u1fff\u2010-\u203a]")
 _CLOSERS = "\"'”’»)]}」』）】》*_~`"
 _END_MARK = re.compile(
     rf"(?P<wide>[。！？｡।॥][.!?…。！？｡।॥]*[{re.escape(_CLOSERS)}]*)"

@@ -199,6 +199,8 @@ class Context(Generic[Message]):
         first = True
         async with aclosing(self._engine.scheduler.run(parts, place.playback)) as made:
             async for part in made:
+                if not part.audio:
+                    continue
                 if first:
                     self._engine.metrics.first_byte_seconds.observe(time.monotonic() - started)
                     first = False
