@@ -2,7 +2,8 @@
 
 import pytest
 
-from svc.text.markup import find_holdback, parse
+from svc.text.markup import MarkupParser, find_holdback, parse
+from svc.text.parsed_text import ParsedText, Pronunciation
 from svc.text.prosody import PLAIN, Prosody
 
 
@@ -58,7 +59,10 @@ def test_a_free_direction_within_a_sentence_is_text() -> None:
 @pytest.mark.parametrize(
     ("tag", "seconds"),
     [("pause", 0.6), ("short pause", 0.3), ("long pause", 1.2), ("dramatic pause", 1.2), ("beat", 0.6), ("pausa", 0.6),
-     ("pause 1.5s", 1.5), ("pause for 2 seconds", 2.0), ("pause 500ms", 0.5), ("60 second pause", 3.0)],
+     ("pause 1.5s", 1.5), ("pause for 2 seconds", 2.0), ("pause 500ms", 0.5), ("60 second pause", 60.0),
+     ("pause:1.5s", 1.5), ("pause:500ms", 0.5), ("pause=1.5s", 1.5), ("pause 1.5", 1.5), ("break:2s", 2.0),
+     ("silence:2s", 2.0), ("2s", 2.0), ("500 ms", 0.5), ("1,5 sec", 1.5), ("Pause: 2 S", 2.0), ("pause 1500", 1.5),
+     ("pausa 2 segundos", 2.0), ("停顿2秒", 2.0), ("wait 90s", 60.0)],
 )  # fmt: skip
 def test_pauses(tag: str, seconds: float) -> None:
     (pause,) = parse(f"Wait [{tag}] for it.").breaks
@@ -123,3 +127,97 @@ def test_unfinished_brackets_are_held_back(text: str, held: str) -> None:
 def test_hostile_brackets_can_be_parsed(text: str) -> None:
     parsed = parse(text)
     assert len(parsed.origins) == len(parsed.text) + 1
+
+
+@pytest.mark.parametrize(
+    ("tag", "seconds"),
+    [("<#1.5#>", 1.5), ("<#0.25s#>", 0.25), ("<#500ms#>", 0.5), ("<pause 2s>", 2.0), ("<pause:2s/>", 2.0),
+     ("<pause=1.5s>", 1.5), ('<pause time="2s"/>', 2.0), ("<pause>", 0.5), ("<break 2s>", 2.0), ("<silence 1s/>", 1.0),
+     ("<#90#>", 60.0), ("<pause 999s>", 60.0)],
+)  # fmt: skip
+def test_pauses_in_angle_brackets(tag: str, seconds: float) -> None:
+    parsed = parse(f"Wait {tag} for it.")
+    assert parsed.text == "Wait  for it."
+    assert [each.seconds for each in parsed.breaks] == [pytest.approx(seconds)]
+
+
+@pytest.mark.parametrize("text", ["x[5s]", "rate[2s]", "<#if#>", "[5]", "[1.5]", "[page: 5]", "[a=1]", "[2m]"])
+def test_other_numbers_are_text(text: str) -> None:
+    assert (parse(text).text, parse(text).breaks) == (text, [])
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("Hi. [emotion: happy] Yes.", "Hi.  Yes."),
+        ("Hi. [emotion: zesty] Yes.", "Hi.  Yes."),
+        ("[sfx: thunder and rain] Run!", " Run!"),
+        ("[happy: 0.8] Yes.", " Yes."),
+        ("[excited, 80%] Yes.", " Yes."),
+        ("Stop. [DOOR SLAMS] Who is there?", "Stop.  Who is there?"),
+        ("[PHONE RINGING]\nHello?", "\nHello?"),
+        ("*laughs* That is good.", " That is good."),
+        ("That is good. *clears throat*", "That is good. "),
+        ("Well *sighs* I do.", "Well  I do."),
+        ("(laughs) That is good.", " That is good."),
+        ("That is good, (laughing softly) really.", "That is good,  really."),
+        ("Wait. (long pause) Go.", "Wait.  Go."),
+        ("すごい（笑）。", "すごい。"),
+        ("[whispers] Quiet. [/whispers] Loud.", " Quiet.  Loud."),
+        ("[/emotion: happy] Loud.", " Loud."),
+    ],
+)
+def test_tags_as_people_write_them(text: str, plain: str) -> None:
+    assert parse(text).text == plain
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[UNITED NATIONS] said so.", "[NASA] said", "[TODO] later", "*happy* days", "**laughs** at it", "a*laughs*b",
+        "She *laughs* a lot.", "Tom *sighs* often.", "He was *laughing* then.", "I said *pause* it.", "* laughs *",
+        "He (laughs) often.", "(Fortunately) he left.", "(see page 3)", "f(x) = 2*x*y", "(laughs", "[/b] x", "[/url]",
+        "[docs](/guide/intro/)", "[laughs](/sounds/)",
+    ],
+)  # fmt: skip
+def test_what_looks_like_a_tag_is_text(text: str) -> None:
+    assert parse(text).text == text
+
+
+def test_a_closing_tag_ends_the_delivery() -> None:
+    assert _find_prosody("[whispers] Be quiet. [/whispers] Loud.", "Loud") == PLAIN
+    assert _find_prosody("[emotion: sad] One.", "One") == _prosody("sad")
+    assert _find_prosody("[happy: 0.8] One.", "One") == _prosody("happy")
+
+
+def test_phonemes_as_users_of_kokoro_write_them() -> None:
+    parsed = parse("Say [Kokoro](/kˈOkəɹO/) now.")
+    assert parsed.text == "Say Kokoro now."
+    assert parsed.replacements == [Pronunciation(4, 10, "kˈOkəɹO")]
+    assert "".join(parsed.text[at] for at in range(4, 10)) == "".join(
+        "Say [Kokoro](/kˈOkəɹO/) now."[each] for each in parsed.origins[4:10]
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Wait [pause:1.5s] and <#1.5#> and <pause=2s> and <pause 2s> on. [DOOR SLAMS] Who? [UNITED NATIONS] said.",
+        "*laughs* Yes. (laughs) No. **bold** and *plain* words (as here) and [Kokoro](/kˈOkəɹO/) and [a](/b/) [c](d).",
+        "[whispers] Be [/whispers] quiet [happy: 0.8] now [emotion: sad] x[2s] [2s] すごい（笑）。",
+    ],
+)
+def test_tags_in_a_stream_do_not_depend_on_its_pieces(text: str) -> None:
+    def stream(size: int) -> ParsedText:
+        parser, pending, pieces = MarkupParser(), "", []
+        for start in range(0, len(text), size):
+            pending += text[start : start + size]
+            certain = find_holdback(pending)
+            pieces += parser.feed(pending[:certain], whole=False)
+            pending = pending[certain:]
+        parsed = ParsedText.join([*pieces, *parser.feed(pending, whole=False)])
+        parsed.origins = []
+        return parsed
+
+    whole = stream(len(text))
+    assert all(stream(size) == whole for size in range(1, 30))

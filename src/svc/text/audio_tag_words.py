@@ -61,6 +61,9 @@ DEMANDING = DETERMINERS | _words(
     "am are be been being is was were feel feels felt seem seems seemed look looks looked get gets got very so too "
     "more most less quite rather of in on at to for from with by about and or as than"
 )
+# What may be the subject of the verb after it, besides names; and what begins a sentence with a capital, but is none.
+SUBJECTS = _words("he she it who which that one everyone everybody someone somebody nobody this")
+INTERJECTIONS = _words("Well Oh Ah Hmm Hm Um Uh Yes No Yeah Okay Ok So But And Hey Wow Ugh Huh Right Sure Aww Haha")
 # What editors and web pages put into brackets.
 EDITORIAL = _words(
     "sic citation cite needed emphasis added mine original omitted ellipsis redacted deleted removed edited edit ed "

@@ -1,18 +1,25 @@
 """Audio tags: `[laughs]`, `[whispers]`, `[long pause]`. They are never read aloud; other brackets are ordinary text.
 
-A bracket is a tag if it holds letters, spaces, hyphens and apostrophes only, at most MOST_WORDS words, and one of these
-holds:
+A bracket is a tag if it says how long a pause is ("pause 2s", "break:500ms", "2s"), names what it is about ("emotion:
+happy", "sfx: thunder"), or holds letters, spaces, hyphens and apostrophes only, at most MOST_WORDS words, and one of
+these holds:
 
 1. a word at its beginning is a sound, a manner of speaking or an emotion ("laughs", "excited", "clears throat"), or
    the whole is one of a list in other languages ("risas", "笑");
 2. it begins or ends with an adverb in -ly of manner ("nervously", "speaking very softly");
 3. it ends with "voice", "tone", "accent" or the like ("French accent", "in a low voice");
-4. it says how long a pause is ("pause", "long pause", "pause 2s");
-5. it stands before a sentence, is written in lower case, and begins with no function word and holds none that editors
-   and web pages put into brackets ("door creaks", but not "emphasis added").
+4. it is a pause ("pause", "long pause");
+5. it stands before a sentence, is written in lower case, or in capitals if it has several words ("DOOR SLAMS"), and
+   begins with no function word and holds none that editors and web pages put into brackets ("door creaks", but not
+   "emphasis added").
+
+How strong an emotion is may follow it ("happy: 0.8"). A tag with a slash ("/whispers") ends the delivery.
 
 After an article, a form of "to be", a preposition or the like, only sounds and verbs of speaking are tags: the bracket
 in "She was [upset] about it." completes the sentence. A bracket before "(" is a Markdown link.
+
+Asterisks and parentheses are tags ("*laughs*", "(laughs)") where they stand alone: at the beginning of a text or a
+line, or after a mark. Between asterisks, which also emphasise words, only sounds and verbs of speaking count.
 """
 
 import re
@@ -24,27 +31,43 @@ from svc.text.audio_tag_words import (
     DETERMINERS,
     EDITORIAL,
     FUNCTION_WORDS,
+    INTERJECTIONS,
     KNOWN,
     OTHER_LANGUAGES,
     SENTENCE_ADVERBS,
     SOUNDS,
+    SUBJECTS,
     VOICES,
 )
+from svc.text.g2p.vocabulary import VOCABULARY
+from svc.text.pauses import parse_pause
 from svc.text.prosody import PLAIN, Prosody
 
 LONGEST_AUDIO_TAG = 60
 MOST_WORDS = 4
-LONGEST_PAUSE_SECONDS = 3.0
+LONGEST_PHONEMES = 100
 
 _BRACKET = re.compile(rf"\[([^\[\]<>\n]{{1,{LONGEST_AUDIO_TAG}}})\](?!\()")
-_UNFINISHED = re.compile(rf"\[[^\[\]<>\n]{{0,{LONGEST_AUDIO_TAG}}}\]?\Z")
-_WORDS = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*(?:,? [^\W\d_]+(?:['’-][^\W\d_]+)*)*")
-_TIMED_PAUSE = re.compile(
-    r"(?:pause|break|silence|wait)s?:?(?: for| of)? (?P<after>\d{1,4}(?:\.\d{1,3})?) ?"
-    r"(?P<unit_after>ms|s|sec(?:ond)?s?)"
-    r"|(?P<before>\d{1,4}(?:\.\d{1,3})?)[ -]?(?P<unit_before>ms|s|sec(?:ond)?s?) (?:pause|break|silence)"
+_ASIDE = re.compile(
+    rf"\*(?P<emphasis>[^\s*()\[\]<>][^*()\[\]<>\n]{{0,{LONGEST_AUDIO_TAG}}})\*(?![*\w])"
+    rf"|[(（](?P<remark>[^\s*()（）\[\]<>][^*()（）\[\]<>\n]{{0,{LONGEST_AUDIO_TAG}}})[)）]"
 )
-
+# As users of Kokoro give a pronunciation: [Kokoro](/kˈOkəɹO/).
+_PRONOUNCED = re.compile(
+    rf"\[(?P<word>[^\[\]<>\n]{{1,{LONGEST_AUDIO_TAG}}})\]\(/(?P<phonemes>[^()/\n]{{1,{LONGEST_PHONEMES}}})/\)"
+)
+_UNFINISHED = re.compile(
+    rf"\[[^\[\]<>\n]{{0,{LONGEST_AUDIO_TAG}}}(?:\](?:\((?:/(?:[^()/\n]{{1,{LONGEST_PHONEMES}}}/?)?)?)?)?\Z"
+    rf"|\[[^\[\]<>\na-z]{{1,{LONGEST_AUDIO_TAG}}}\] ?\Z"  # the next word decides
+    rf"|[*(（](?:[^\W_]+(?:[ '’.,:=-]{{1,2}}[^\W_]+){{0,5}}[ '’.,:=-]?)?[*)）]?\Z"
+)
+_LONGEST_UNFINISHED = LONGEST_AUDIO_TAG + LONGEST_PHONEMES + len("[](//)")
+_KEYED = re.compile(
+    r"(?:emotions?|mood|style|tone|delivery|manner|feeling|expression|voice|s?fx|sounds?(?: effects?)?)"
+    r"\s*[:=]\s*(?P<value>.+)"
+)
+_STRENGTH = re.compile(r"(?P<tag>.+?)\s*[:=,]\s*(?:\d(?:[.,]\d{1,2})?|\d{1,3} ?%)")
+_WORDS = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*(?:,? [^\W\d_]+(?:['’-][^\W\d_]+)*)*")
 _SOFT = Prosody(rate=0.93, pitch_range=0.7, volume=-7.0)
 _CALM = Prosody(rate=0.93, pitch_range=0.75)
 _LIVELY = Prosody(rate=1.05, pitch=1.04, pitch_range=1.35, volume=1.5)
@@ -86,22 +109,43 @@ def match_bracket(text: str, start: int) -> re.Match[str] | None:
     return _BRACKET.match(text, start)
 
 
+def match_aside(text: str, start: int) -> re.Match[str] | None:
+    """What stands between asterisks or parentheses at `start`, if it may be a tag."""
+    return _ASIDE.match(text, start)
+
+
+def match_pronounced(text: str, start: int) -> re.Match[str] | None:
+    """The word in brackets at `start` with its `phonemes`: those of Kokoro, which a path on a web site has none of."""
+    found = _PRONOUNCED.match(text, start)
+    if found is None or found["phonemes"].isascii():
+        return None
+    return found if VOCABULARY.keys() >= set(found["phonemes"]) else None
+
+
 def find_unfinished(text: str) -> int:
-    """The position of a bracket at the end of the text that may be a tag: the next character decides."""
-    start = text.rfind("[", max(0, len(text) - LONGEST_AUDIO_TAG - 2))
-    return start if start >= 0 and _UNFINISHED.match(text, start) else len(text)
+    """The position of a bracket at the end of the text that may be a tag: what follows decides."""
+    found = _UNFINISHED.search(text, max(0, len(text) - _LONGEST_UNFINISHED))
+    return found.start() if found else len(text)
 
 
-def interpret(content: str, word_before: str = "", *, begins_sentence: bool = False) -> AudioTag | None:
+def interpret(
+    content: str, word_before: str = "", *, begins_sentence: bool = False, sentence_follows: bool = False
+) -> AudioTag | None:
     """What the text in a bracket asks for; None if it is no audio tag."""
     content = content.strip()
     lower = content.lower().replace("’", "'")
-    timed = _TIMED_PAUSE.fullmatch(lower)
-    if timed:
-        return AudioTag(_parse_pause(timed))
+    if (pause := parse_pause(lower)) is not None:
+        return AudioTag(pause)
     if lower in OTHER_LANGUAGES:
         known = OTHER_LANGUAGES[lower]
         return interpret(known) if known else AudioTag()
+    if lower.startswith("/"):
+        ended = interpret(lower[1:])
+        return ended and AudioTag(0.0, PLAIN if ended.prosody else None)
+    if keyed := _KEYED.fullmatch(lower):
+        return interpret(keyed["value"]) or AudioTag()
+    if strength := _STRENGTH.fullmatch(lower):
+        return interpret(strength["tag"], word_before)
     if not _WORDS.fullmatch(lower):
         return None
     words = lower.replace(",", "").split(" ")
@@ -109,11 +153,33 @@ def interpret(content: str, word_before: str = "", *, begins_sentence: bool = Fa
         return None
     if word_before.lower() in DEMANDING and ACTS.isdisjoint((words[0], words[-1])):
         return None
-    if not (_is_known(words) or (begins_sentence and content == lower and _is_direction(words))):
+    directs = content == lower or (content.isupper() and len(words) > 1 and sentence_follows)
+    if not (_is_known(words) or (begins_sentence and directs and _is_direction(words))):
         return None
     if "pause" in words or "pauses" in words or words in (["beat"], ["silence"], ["long", "silence"]):
         return AudioTag(_choose_pause(words))
     return AudioTag(0.0, _choose_prosody(words))
+
+
+def interpret_aside(aside: re.Match[str], word_before: str, *, alone: bool) -> AudioTag | None:
+    """The same for text between asterisks or parentheses; `alone` says that no word goes before it."""
+    content = (aside["emphasis"] or aside["remark"]).strip()
+    words = content.lower().replace("’", "'").split()
+    if words[0] in OTHER_LANGUAGES:
+        # A laugh in a script without spaces stands after the words that it is about: すごい（笑）
+        unspaced = aside["remark"] is not None and words[0][0] >= "\u0900"
+        return interpret(content) if alone or unspaced else None
+    if aside["emphasis"]:
+        acts = words[0] in ACTS and (alone or _interrupts(words[0], word_before))
+        return interpret(content) if acts else None
+    is_pause = words[-1] in ("pause", "beat") or parse_pause(content) is not None
+    return interpret(content) if alone and (words[0] in KNOWN or is_pause) else None
+
+
+def _interrupts(verb: str, word_before: str) -> bool:
+    """Whether a verb in the third person has no subject before it: "Well *sighs* I do", but "She *laughs* a lot"."""
+    subject = not word_before or word_before[0].isupper() or word_before in SUBJECTS or word_before in DEMANDING
+    return verb.endswith("s") and not (subject and word_before not in INTERJECTIONS)
 
 
 def _is_known(words: list[str]) -> bool:
@@ -130,11 +196,6 @@ def _is_known(words: list[str]) -> bool:
 def _is_direction(words: list[str]) -> bool:
     """Rule 5."""
     return len("".join(words)) > 2 and words[0] not in FUNCTION_WORDS and EDITORIAL.isdisjoint(words)
-
-
-def _parse_pause(timed: re.Match[str]) -> float:
-    number, unit = timed["after"] or timed["before"], timed["unit_after"] or timed["unit_before"]
-    return min(float(number) / (1000 if unit == "ms" else 1), LONGEST_PAUSE_SECONDS)
 
 
 def _choose_pause(words: list[str]) -> float:

@@ -5,14 +5,18 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from svc.text import audio_tags
+from svc.text.audio_tags import AudioTag
 from svc.text.elements import LONGEST_BREAK_SECONDS, MANNERS, REPLACEMENTS, apply_language, parse_seconds
-from svc.text.parsed_text import Break, Change, ParsedText, Replacement
+from svc.text.parsed_text import Break, Change, ParsedText, Pronunciation, Replacement
+from svc.text.pauses import parse_pause
 from svc.text.prosody import PLAIN, Manner
 from svc.text.tags import (
     BLOCK_TAGS,
     CLOSING_NAME,
     KNOWN_TAGS,
     LONGEST_TAG,
+    PAUSE_MARK,
+    PAUSE_TAGS,
     SUPERSCRIPTS,
     UNFINISHED_TAG,
     UNSPOKEN_TAGS,
@@ -25,9 +29,10 @@ from svc.text.tags import (
 # In characters, of the caller's text: so much is parsed in one step.
 LONGEST_PIECE = 1000
 
-MARKUP = re.compile(r"[<\[]")
+MARKUP = re.compile(r"[<\[*(（]")
 # Elements whose text is read differently or not at all: it must arrive together with both tags.
 _REPLACING = re.compile(r"<(?P<name>phoneme|say-as|sub|sup|script|style)\b", re.IGNORECASE)
+_OPENING = frozenset("([{（「『“\"'")
 _SENTENCE_ENDS = frozenset(".!?…。！？।॥")
 _LONGEST_WORD = 12  # before a bracket, of those that matter
 _LAST_WORD = re.compile(r"(?<![^\W_])([A-Za-z]+)\s*\Z")
@@ -53,7 +58,7 @@ def find_holdback(text: str) -> int:
     if start >= 0:
         tag = find_tag(text, start)
         unfinished = tag is None and UNFINISHED_TAG.match(text, start)
-        if unfinished or (tag and tag.end() == len(text) and find_family(tag) == "break"):
+        if unfinished or (tag and tag.end() == len(text) and find_family(tag) in PAUSE_TAGS):
             held.append(start)
     return min(held)
 
@@ -93,6 +98,7 @@ class MarkupParser:
         self._longest_unspoken = len(source) if whole else LONGEST_TAG
         closed_names = {name.lower() for name in CLOSING_NAME.findall(source)} if whole else set()
         begin = position = 0
+        parsers = {"<": lambda at: self._parse_markup(at, closed_names), "[": self._parse_bracket}
         while position < len(source):
             limit = min(position + LONGEST_PIECE, len(source))
             found = MARKUP.search(source, position, limit)
@@ -100,7 +106,7 @@ class MarkupParser:
             self._keep(position, start)
             position = start
             if found:
-                position = self._parse_markup(start, closed_names) if found[0] == "<" else self._parse_bracket(start)
+                position = parsers.get(found[0], self._parse_aside)(start)
                 if position == start:
                     self._keep(start, start + 1)
                     position = start + 1
@@ -136,6 +142,8 @@ class MarkupParser:
         if source.startswith(("<?xml", "<!DOCTYPE"), start):
             end = source.find(">", start, start + LONGEST_TAG)
             return end + 1 if end >= 0 else start
+        if pause := PAUSE_MARK.match(source, start):
+            return self._apply_tag(AudioTag(parse_pause(f"pause {pause[1]}") or 0.0), pause)
         tag = find_tag(source, start)
         if tag is None:
             return self._skip_unfinished(start)
@@ -151,22 +159,50 @@ class MarkupParser:
 
     def _parse_bracket(self, start: int) -> int:
         """The same for an audio tag."""
+        if pronounced := audio_tags.match_pronounced(self._source, start):
+            begin = len(self._plain)
+            self._keep(*pronounced.span("word"))
+            self._add_replacement(Pronunciation(begin, len(self._plain), pronounced["phonemes"]))
+            return pronounced.end()
         bracket = audio_tags.match_bracket(self._source, start)
         if bracket is None:
             return start
+        seconds = None if self._last[-1:].isalnum() else parse_pause(bracket[1].strip(), named=False)
+        if seconds is not None:
+            return self._apply_tag(AudioTag(seconds), bracket)
         follower = self._source[bracket.end() : bracket.end() + 1]
-        begins_sentence = (not self._last_mark or self._last_mark in _SENTENCE_ENDS) and follower not in ("[", ":")
-        word = _LAST_WORD.search(self._recent)
-        tag = audio_tags.interpret(bracket[1], word[1] if word else "", begins_sentence=begins_sentence)
-        if tag is None:
+        tag = audio_tags.interpret(
+            bracket[1],
+            self._find_word_before(),
+            begins_sentence=(not self._last_mark or self._last_mark in _SENTENCE_ENDS) and follower not in ("[", ":"),
+            sentence_follows=not self._source[bracket.end() : bracket.end() + 2].strip()[:1].islower(),
+        )
+        return self._apply_tag(tag, bracket)
+
+    def _parse_aside(self, start: int) -> int:
+        """The same for a tag between asterisks or parentheses."""
+        aside = audio_tags.match_aside(self._source, start)
+        if aside is None or self._last[-1:] == "*":
             return start
-        if self._last[-1:].isalnum() and follower.isalnum():
-            self._insert_space(" ", start)  # the tag may be all that separates two words
+        alone = self._last[-1:] in ("", "\n") or not (self._last_mark.isalnum() or self._last_mark in _OPENING)
+        tag = audio_tags.interpret_aside(aside, self._find_word_before(), alone=alone)
+        return self._apply_tag(tag, aside)
+
+    def _find_word_before(self) -> str:
+        word = _LAST_WORD.search(self._recent)
+        return word[1] if word else ""
+
+    def _apply_tag(self, tag: AudioTag | None, found: re.Match[str]) -> int:
+        """Applies an audio tag and returns where it ends: where it begins if it is none."""
+        if tag is None:
+            return found.start()
+        if self._last[-1:].isalnum() and self._source[found.end() : found.end() + 1].isalnum():
+            self._insert_space(" ", found.start())  # the tag may be all that separates two words
         if tag.prosody is not None:
             self._tag, self._line_feeds = tag.prosody, None
             self._note_manner()
         self._add_break(tag.pause)
-        return bracket.end()
+        return found.end()
 
     def _find_after(self, mark: str, start: int) -> int:
         """Where the next `mark` ends; `start` if there is none, so that text after an open comment is still spoken."""
@@ -204,10 +240,11 @@ class MarkupParser:
 
     def _apply(self, tag: re.Match[str]) -> None:
         name, attributes = tag["name"].lower(), parse_attributes(tag)
-        if name == "break" and not tag["close"]:
+        if find_family(tag) in PAUSE_TAGS and not tag["close"]:
             if self._last and not (self._last[-1].isspace() or self._source[tag.end() : tag.end() + 1].isspace()):
                 self._insert_space(" ", tag.start())  # the tag may be all that separates two words
-            self._add_break(parse_seconds(attributes))
+            written = parse_pause(tag[0].strip("</> "))  # <break 2s>
+            self._add_break(parse_seconds(attributes) if written is None else written)
         elif name in REPLACEMENTS:
             self._apply_replacing(tag, name, attributes)
         if name in BLOCK_TAGS and self._last not in ("", "\n\n"):

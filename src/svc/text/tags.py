@@ -15,9 +15,13 @@ BLOCK_TAGS = frozenset({
 # With one of these names, anything inside the brackets is markup, even if it is malformed.
 KNOWN_TAGS = frozenset({
     "amazon", "audio", "blockquote", "br", "break", "code", "desc", "div", "em", "emphasis", "google", "img",
-    "lang", "lexicon", "li", "mark", "metadata", "mstts", "ol", "phoneme", "prosody", "say-as", "section",
-    "sentence", "span", "speak", "strong", "sub", "table", "ul", "voice",
+    "lang", "lexicon", "li", "mark", "metadata", "mstts", "ol", "pause", "phoneme", "prosody", "say-as", "section",
+    "sentence", "silence", "span", "speak", "strong", "sub", "table", "ul", "voice",
 })  # fmt: skip
+
+PAUSE_TAGS = frozenset({"break", "pause", "silence"})
+# <#1.5#>
+PAUSE_MARK = re.compile(r"<# ?(\d{1,5}(?:[.,]\d{1,3})? ?(?:m?s)?) ?#>", re.IGNORECASE)
 
 # The text in these elements is for machines.
 UNSPOKEN_TAGS = frozenset({"script", "style"})
@@ -31,7 +35,7 @@ _NAME = r"(?P<close>/)?(?P<name>[A-Za-z][\w:.-]{0,40}+)"
 _VALUE = r"""(?:"[^"]*+"|'[^']*+'|“[^”]*+”|[^\s"'<>]++)"""
 _STRICT_TAG = re.compile(rf"<{_NAME}(?P<attributes>(?:\s++[\w:.-]++\s*+=\s*+{_VALUE})*+)\s*+(?P<empty>/)?>")
 _LOOSE_TAG = re.compile(rf"<{_NAME}\b(?P<attributes>[^<>]*+)>")
-UNFINISHED_TAG = re.compile(rf"<(?:[/!?]?$|!(?:-|\[C)|\?xml|{_NAME}(?:\s|/?$))")
+UNFINISHED_TAG = re.compile(rf"<(?:[/!?]?$|!(?:-|\[C)|\?xml|{_NAME}(?:[\s=]|/?$)|#[\w., ]{{0,12}}#?$)")
 _ATTRIBUTE = re.compile(rf"([\w:.-]+)\s*=\s*({_VALUE})")
 CLOSING_NAME = re.compile(r"</([A-Za-z][\w:.-]{0,40})")
 
