@@ -15,8 +15,9 @@ from typing import Any, Protocol
 import numpy as np
 import onnxruntime as ort
 
+from bench.kokoro_engine import KokoroEngine
 from bench.timing import Stopwatch
-from svc.engine.protocol import Chunk, StyleTable, Utterance
+from svc.engine.protocol import Chunk, Engine, StyleTable, Utterance
 from svc.service import create_engine
 from svc.settings import Settings
 from svc.text.g2p.vocabulary import VOCABULARY
@@ -25,7 +26,7 @@ from svc.voices.built_in import load_built_in_voices
 from svc.voices.catalogue import VoiceCatalogue
 from svc.voices.parameters import VoiceParameters
 
-TEACHER, TURBO, KOKORO = "Kokoro fp32", "svc-turbo", "SVC_ENGINE=kokoro"
+TEACHER, TURBO, KOKORO = "Kokoro fp32", "svc-turbo", "Kokoro int8 in svc"
 
 
 class Synthesizes(Protocol):
@@ -48,16 +49,15 @@ class PublishedKokoro:
         yield Chunk(self._session.run(None, feed)[0].reshape(-1))
 
 
-def _load_engine(name: str) -> Synthesizes:
-    engine = create_engine(Settings(engine=name))
+def _load(engine: Engine) -> Synthesizes:
     engine.load()
     return engine
 
 
 _ENGINES: dict[str, Callable[[Path], Synthesizes]] = {
     TEACHER: PublishedKokoro,
-    TURBO: lambda _: _load_engine("turbo"),
-    KOKORO: lambda _: _load_engine("kokoro"),
+    TURBO: lambda _: _load(create_engine(Settings(engine="turbo"))),
+    KOKORO: lambda _: _load(KokoroEngine()),
 }
 
 

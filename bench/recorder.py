@@ -6,21 +6,28 @@ from pathlib import Path
 
 import numpy as np
 
+from bench.kokoro_engine import KokoroEngine
 from svc.audio import formats
 from svc.engine.protocol import Samples
 from svc.service import create_pipeline, create_voices
 from svc.settings import Settings
 from svc.synthesis.alignment import TimedWord
+from svc.synthesis.pipeline import Pipeline
 from svc.synthesis.request import Clip, SynthesisRequest
+from svc.text.g2p import Phonemizer
 from svc.voices.settings import VoiceSettings
 
 
 class Recorder:
-    def __init__(self, engine: str | None = None) -> None:
-        """With the engine of the settings, or another one."""
-        settings = Settings.model_validate({} if engine is None else {"engine": engine})
+    def __init__(self, engine: str = "turbo") -> None:
+        """With an engine of the service, or `kokoro`."""
+        settings = Settings.model_validate({} if engine == "kokoro" else {"engine": engine})
         self.voices = create_voices(settings)
-        self._pipeline = create_pipeline(settings)
+        self._pipeline = (
+            Pipeline(KokoroEngine(), Phonemizer(settings.cache_dir))
+            if engine == "kokoro"
+            else create_pipeline(settings)
+        )
         self._pipeline.load()
         self._format = formats.find("wav_24000")
 

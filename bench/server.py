@@ -63,10 +63,15 @@ class Server:
 
 @contextmanager
 def run_server(engine: str | None = None) -> Iterator[Server]:
-    """Starts `svc serve` on a free port, waits until its engine is ready, and stops it afterwards."""
-    environment = {**os.environ, "SVC_ENGINE": engine} if engine else None
-    program = "from svc.cli.main import main; main()"  # the command `svc`, where it is not installed either
-    command = [sys.executable, "-c", program, "serve", "--host", "127.0.0.1", "--port", "0"]
+    """Starts the service on a free port, waits until its engine is ready, and stops it afterwards.
+
+    With an engine of the service, by default that of the settings, or `kokoro`.
+    """
+    environment = {**os.environ, "SVC_ENGINE": engine} if engine and engine != "kokoro" else None
+    # The command `svc`, where it is not installed either.
+    svc = ["-c", "from svc.cli.main import main; main()", "serve"]
+    program = ["-m", "bench.kokoro_server"] if engine == "kokoro" else svc
+    command = [sys.executable, *program, "--host", "127.0.0.1", "--port", "0"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment)
     try:
         assert process.stdout

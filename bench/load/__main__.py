@@ -21,9 +21,7 @@ SCENARIOS: dict[str, ModuleType] = {
 
 def main(
     only: Annotated[str, typer.Option(help=f"Comma-separated: {', '.join(SCENARIOS)}.")] = ",".join(SCENARIOS),
-    engine: Annotated[
-        Literal["turbo", "kokoro", "fake"], typer.Option(help="Of the scenarios that synthesize.")
-    ] = "turbo",
+    engine: Annotated[Literal["turbo", "fake"], typer.Option(help="Of the scenarios that synthesize.")] = "turbo",
     minutes: Annotated[float, typer.Option(help="Of each phase of `overload`.", min=0.1)] = 3,
     clients: Annotated[int, typer.Option(help="Of `overload`.", min=1)] = 100,
     rounds: Annotated[int, typer.Option(help="Of `crash`.", min=1)] = 100,

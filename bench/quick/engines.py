@@ -20,7 +20,7 @@ _TEXTS = {"seven words": SEVEN_WORDS, "22 words": LONG_SENTENCE, "paragraph": se
 
 
 def main(
-    engines: Annotated[str, typer.Option(help="Comma-separated values of SVC_ENGINE.")] = "turbo,kokoro",
+    engines: Annotated[str, typer.Option(help="Comma-separated: turbo, fake, kokoro.")] = "turbo,kokoro",
     rounds: Annotated[int, typer.Option(min=1)] = 15,
     output: options.Output = None,
 ) -> None:

@@ -10,7 +10,7 @@ from bench.scale import capacity_table, cores, ray_cost, replicas
 
 app = typer.Typer(add_completion=False, help=__doc__, no_args_is_help=True)
 
-Engine = Annotated[Literal["turbo", "kokoro", "fake"], typer.Option(help="The engine of the servers.")]
+Engine = Annotated[Literal["turbo", "fake"], typer.Option(help="The engine of the servers.")]
 Seconds = Annotated[float, typer.Option(help="How long each number is measured.", min=1)]
 
 

@@ -20,7 +20,7 @@ VOICES = (
 
 
 def main(
-    engines: Annotated[str, typer.Option(help="Comma-separated values of SVC_ENGINE.")] = "turbo,kokoro",
+    engines: Annotated[str, typer.Option(help="Comma-separated: turbo, kokoro.")] = "turbo,kokoro",
     voices: Annotated[int, typer.Option(help="Voices for each text; all ten take turns.", min=1, max=10)] = 3,
     limit: Annotated[int | None, typer.Option(help="Only the first N texts.")] = None,
     eval_home: options.EvalHome = options.EVAL_HOME,

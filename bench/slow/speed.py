@@ -12,10 +12,9 @@ import typer
 from rich.progress import Progress
 
 from bench import options, sentences, server
+from bench.kokoro_engine import read_weights
 from bench.report import Report
 from bench.worker import Worker
-from svc.engine import weights
-from svc.settings import Settings
 from svc.voices.built_in import load_built_in_voices
 
 FIRST_SENTENCE = sentences.PARAGRAPH.split(". ")[0] + "."
@@ -45,7 +44,7 @@ def main(
     ):
         engines: dict[str, Callable[[str], Measure]] = {
             "svc": lambda text: stream_text(turbo, text),
-            "svc, SVC_ENGINE=kokoro": lambda text: stream_text(kokoro, text),
+            "Kokoro int8 in svc": lambda text: stream_text(kokoro, text),
             "kokoro-onnx": lambda text: peers.ask(engine="kokoro-onnx", text=text),
             "Piper": lambda text: peers.ask(engine="Piper", text=text),
         }
@@ -74,7 +73,7 @@ def main(
                 report.rows.append([name, engine, *_cells(_summary(measures), ours)])
     report.notes = [
         "svc is timed over HTTP (`/stream`, pcm_24000, one client), the others inside their own process, all from "
-        "plain text. kokoro-onnx speaks with the very weights (int8) and voice of svc's kokoro engine. The first part "
+        "plain text. kokoro-onnx speaks with the very weights (int8) and voice of that engine. The first part "
         "is the speech that the first byte comes with.",
         f"The paragraph's first part is {_first_part(results['paragraph']['svc'][0]):.1f} s of speech; its first "
         f"sentence is {sum(first_sentence['parts']):.1f} s long.",
@@ -85,9 +84,8 @@ def main(
 
 def create_peer_worker(home: Path, scratch: Path) -> Worker:
     """Gives kokoro-onnx the same weights and voice as svc."""
-    settings = Settings()
     model, voices = scratch / "kokoro.onnx", scratch / "voices.npz"
-    model.write_bytes(weights.load(settings.model_dir, settings.model_hub, settings.cache_dir))
+    model.write_bytes(read_weights())
     style = next(voice.style for voice in load_built_in_voices() if voice.key == sentences.VOICE)
     np.savez(voices, allow_pickle=False, **{sentences.VOICE: style[:, None, :]})
     return Worker(home / "venv/bin/python", "bench.peer_process", str(model), str(voices), sentences.VOICE)

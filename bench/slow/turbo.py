@@ -13,8 +13,6 @@ import typer
 from bench import engine_process, options
 from bench.report import Report, results_folder
 from bench.slow import concurrency, engine_speed, teacher_similarity
-from svc.engine import weights
-from svc.settings import Settings
 
 Figures = dict[str, Any]
 
@@ -28,10 +26,10 @@ class Part(StrEnum):
 
 
 def main(
+    teacher: Annotated[Path, typer.Argument(help="Kokoro's published fp32 file, as teacher.fetch gets it.")],
     only: Annotated[list[Part] | None, typer.Option(help="May be repeated; what was measured before stays.")] = None,
     rounds: Annotated[int, typer.Option(help="Rounds in which each engine synthesises the texts.", min=1)] = 5,
     limit: Annotated[int | None, typer.Option(help="Only the first N held-out sentences.")] = None,
-    fp32: Annotated[Path | None, typer.Option(help="Kokoro's fp32 file; default: fetched into SVC_CACHE_DIR.")] = None,
     speakers: Annotated[
         Path | None, typer.Option(envvar="SPEAKERS_HOME", help="Recordings to clone from, with an index.tsv.")
     ] = None,
@@ -42,7 +40,6 @@ def main(
     output: options.Output = None,
 ) -> None:
     """One table of all parts. With --keep an interrupted run can be continued."""
-    teacher = fp32 or _fetch_teacher()
     with tempfile.TemporaryDirectory() as scratch:
         folder = keep or Path(scratch)
 
@@ -67,14 +64,6 @@ def main(
                 report = _make_report(figures)
                 report.save(output)
     report.show()
-
-
-def _fetch_teacher() -> Path:
-    settings = Settings()
-    path = settings.cache_dir / weights.FP32.name
-    if not path.exists():
-        weights.download(weights.FP32, settings.model_hub, path)
-    return path
 
 
 _ENGINES = [engine_process.TURBO, engine_process.TEACHER, engine_process.KOKORO, *engine_speed.PEERS]
@@ -113,7 +102,7 @@ def _add_speed(report: Report, speed: Figures) -> None:
         )
     report.notes.append(
         f"Speed, {speed['at']}: medians of rounds in which the engines take turns, each in a process of its own; the "
-        "first three from phonemes, Piper (en_US-joe-medium) and kokoro-onnx (the int8 weights of svc's kokoro engine) "
+        "first three from phonemes, Piper (en_US-joe-medium) and kokoro-onnx (the int8 weights of Kokoro in svc) "
         "from text. Kokoro fp32 is the published graph, run whole. Others may have been computing too: the time of all "
         "cores depends least on them."
     )

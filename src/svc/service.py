@@ -24,11 +24,10 @@ from svc.cloning.trial import LoadSpeakerEncoder, TrialSynthesis
 from svc.dictionaries.catalogue import Dictionaries
 from svc.dictionaries.store import DictionaryStore
 from svc.dictionaries.sync import DictionarySync
-from svc.engine import weights
 from svc.engine.fake import FakeEngine
 from svc.engine.protocol import Engine
 from svc.engine.turbo import TurboEngine
-from svc.errors import EngineUnavailable, SvcError, VoiceNotFound
+from svc.errors import SvcError, VoiceNotFound
 from svc.event_loop import EventLoopMonitor
 from svc.lifecycle import Lifecycle
 from svc.metrics import Metrics
@@ -180,21 +179,7 @@ class Service:
 
 
 def create_engine(settings: Settings) -> Engine:
-    if settings.engine == "fake":
-        return FakeEngine()
-    if settings.engine == "turbo":
-        return TurboEngine(settings.threads, settings.device)
-    try:  # only then, because the package `onnx` takes time and memory to import
-        from svc.engine.kokoro import KokoroEngine
-    except ModuleNotFoundError as error:
-        if error.name != "onnx":
-            raise
-        raise EngineUnavailable("SVC_ENGINE=kokoro needs further packages: pip install 'svc[kokoro]'") from error
-    return KokoroEngine(
-        lambda: weights.load(settings.model_dir, settings.model_hub, settings.cache_dir),
-        settings.threads,
-        settings.device,
-    )
+    return FakeEngine() if settings.engine == "fake" else TurboEngine(settings.threads, settings.device)
 
 
 def create_voices(settings: Settings) -> VoiceCatalogue:

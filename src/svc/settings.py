@@ -38,10 +38,9 @@ def _count_engine_processes(others: dict[str, Any]) -> int:
 
 
 def _count_workers(others: dict[str, Any]) -> int:
-    turbo = others.get("engine") == "turbo"
-    if turbo and others.get("device") == "cuda":
+    if others.get("device") == "cuda":
         return MOST_AT_ONCE
-    return max(1, count_cpus() // (1 if turbo else 2) // int(others.get("engine_processes", 1)))
+    return max(1, count_cpus() // int(others.get("engine_processes", 1)))
 
 
 def _count_threads(others: dict[str, Any]) -> int:
@@ -69,18 +68,11 @@ class Settings(BaseSettings):
     trusted_proxies: str = "127.0.0.1"
     """Comma-separated addresses of proxies whose X-Forwarded-* headers are trusted; `*` trusts all."""
 
-    engine: Literal["turbo", "kokoro", "fake"] = "turbo"
-    """The synthesis engine: `turbo` (svc-turbo), `kokoro` (the published model that svc-turbo was distilled from, many
-    times slower; needs the extra `kokoro`), or `fake` (tones, for tests and load tests)."""
-
-    model_dir: Path | None = None
-    """A folder with Kokoro's ONNX file, used instead of the installed weights."""
-
-    model_hub: str = "https://huggingface.co"
-    """Where weights are downloaded from if they are neither installed nor in SVC_MODEL_DIR."""
+    engine: Literal["turbo", "fake"] = "turbo"
+    """The synthesis engine: `turbo` (svc-turbo), or `fake` (tones, for tests and load tests)."""
 
     cache_dir: Path = Field(default_factory=_cache_dir)
-    """The folder for downloaded weights, voice previews and the Japanese dictionary. It can be deleted at any time."""
+    """The folder for voice previews and the Japanese dictionary. It can be deleted at any time."""
 
     data_dir: Path = Field(default_factory=_data_dir)
     """The folder for user data: custom voices, the settings of voices, and pronunciation dictionaries."""
@@ -100,7 +92,7 @@ class Settings(BaseSettings):
 
     workers: int = Field(default_factory=_count_workers, ge=1)
     """How many pieces of speech the engine makes at the same time, in each of its processes; by default one for every
-    core that all of them may use (for every two with SVC_ENGINE=kokoro), as its CPU affinity and the limit of its
+    core that all of them may use, as its CPU affinity and the limit of its
     container say, and 64 where a GPU computes them as one batch. They share the weights."""
 
     threads: int = Field(default_factory=_count_threads, ge=1)

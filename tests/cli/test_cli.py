@@ -2,12 +2,14 @@
 
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.resources import as_file, files
 from pathlib import Path
 
 import av
@@ -66,9 +68,11 @@ def test_say_without_a_player_says_so() -> None:
 
 
 def test_damaged_weights_are_one_readable_line(tmp_path: Path) -> None:
-    (tmp_path / "kokoro-v1.0.int8.onnx").write_bytes(b"x")
-    result = _run("say", "Hello.", "-o", "x.mp3", SVC_ENGINE="kokoro", SVC_MODEL_DIR=str(tmp_path))
-    _fails_in_one_line(result, "kokoro-v1.0.int8.onnx", "6e742170", "2d711642")
+    with as_file(files("svc")) as package:
+        shutil.copytree(package, tmp_path / "svc", ignore=shutil.ignore_patterns("voice-*.onnx", "refinement*.onnx"))
+    (tmp_path / "svc/data/turbo-text.onnx").write_bytes(b"x")
+    result = _run("say", "Hello.", "-o", "x.mp3", SVC_ENGINE="turbo", PYTHONPATH=str(tmp_path))
+    _fails_in_one_line(result, "turbo-text.onnx", "48dc6631", "2d711642")
 
 
 def test_voices() -> None:

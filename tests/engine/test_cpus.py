@@ -89,7 +89,6 @@ def test_a_gpu_has_as_many_workers_as_a_batch_has_places(monkeypatch: pytest.Mon
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(16)))
     assert Settings(engine="turbo", device="cuda").workers == MOST_AT_ONCE
     assert Settings(engine="turbo", device="cuda", workers=3).workers == 3
-    assert Settings(engine="kokoro", device="cuda").workers == 8
 
 
 @pytest.mark.parametrize(
@@ -102,9 +101,3 @@ def test_a_core_is_a_worker(
     settings = Settings(engine="turbo")
     assert [settings.engine_processes, settings.workers, settings.threads] == [engine_processes, workers, 1]
     assert [settings.max_streams, settings.max_waiting] == [streams, 2 * streams]
-
-
-def test_a_core_of_two_is_a_worker_of_kokoro(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(16)))
-    settings = Settings(engine="kokoro")
-    assert [settings.engine_processes, settings.workers, settings.threads] == [1, 8, 2]

@@ -1,17 +1,11 @@
-"""Kokoro with its own generator: no audible seams between chunks."""
+"""The published Kokoro, a peer of the benchmarks: no audible seams between chunks."""
 
-import sys
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from svc.engine import weights
-from svc.engine.kokoro import KokoroEngine
-from svc.errors import EngineUnavailable
-from svc.service import create_engine
-from svc.settings import Settings
+from bench.kokoro_engine import KokoroEngine
 from svc.synthesis.pipeline import Pipeline
 from svc.synthesis.request import SynthesisRequest
 from svc.text.g2p import Phonemizer
@@ -23,7 +17,7 @@ pytestmark = pytest.mark.real
 
 @pytest.fixture(scope="module")
 def kokoro(phonemizer: Phonemizer) -> Pipeline:
-    pipeline = Pipeline(KokoroEngine(lambda: weights.load(None, "", Path()), threads=2), phonemizer)
+    pipeline = Pipeline(KokoroEngine(), phonemizer)
     pipeline.load()
     return pipeline
 
@@ -46,10 +40,3 @@ def test_no_click_at_a_split_without_a_pause(kokoro: Pipeline, voices: VoiceCata
         step = abs(float(after.samples[0] - before.samples[-1]))
         nearby = max(np.abs(np.diff(part)).max() for part in (before.samples[-4800:], after.samples[:4800]))
         assert step <= nearby
-
-
-def test_without_the_extra_its_name_is_in_the_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "svc.engine.kokoro")
-    monkeypatch.setitem(sys.modules, "onnx", None)
-    with pytest.raises(EngineUnavailable, match=r"pip install 'svc\[kokoro\]'"):
-        create_engine(Settings(engine="kokoro"))

@@ -4,13 +4,12 @@ import itertools
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from svc.engine import networks, weights, windows
-from svc.engine.kokoro import KokoroEngine
+from bench.kokoro_engine import KokoroEngine
+from svc.engine import networks, windows
 from svc.engine.protocol import NO_MASK_OFFSET, Delivery, Samples, Utterance
 from svc.engine.turbo import TurboEngine
 from svc.engine.windows import Window
@@ -111,7 +110,7 @@ def test_threads_speak_at_once_as_each_does_alone(engine: TurboEngine, voices: V
 
 
 def test_level_follows_that_of_its_teacher(engine: TurboEngine, voices: VoiceCatalogue) -> None:
-    teacher = KokoroEngine(lambda: weights.load(None, "", Path()), threads=2)
+    teacher = KokoroEngine()
     teacher.load()
     utterance = Utterance(PHONEMES, voices.find("bm_george").style)
     original = np.concatenate([chunk.samples for chunk in teacher.synthesize(utterance)])

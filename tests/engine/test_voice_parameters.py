@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from bench.kokoro_engine import KokoroEngine
 from svc.engine.protocol import NO_LAYER_OFFSETS, NO_VOCODER_EMBEDDING, Array, Engine, Samples, Utterance
-from svc.service import create_engine
-from svc.settings import Settings
+from svc.engine.turbo import TurboEngine
 from svc.voices.catalogue import VoiceCatalogue
 from tests.engine.pitch import measure_pitch
 
@@ -14,9 +14,9 @@ pytestmark = pytest.mark.real
 PHONEMES = "ðə kwˈɪk bɹˈWn fˈɑks ʤˈʌmps ˈOvəɹ ðə lˈAzi dˈɔɡ."
 
 
-@pytest.fixture(scope="module", params=["turbo", "kokoro"])
+@pytest.fixture(scope="module", params=[lambda: TurboEngine(threads=2), KokoroEngine], ids=["turbo", "kokoro"])
 def engine(request: pytest.FixtureRequest) -> Engine:
-    engine = create_engine(Settings(engine=request.param))
+    engine: Engine = request.param()
     engine.load()
     return engine
 

@@ -4,47 +4,7 @@ import itertools
 
 import numpy as np
 
-from svc.engine.windows import LONGEST_STEP, split_at_pauses, split_into_steps
-
-
-def split(phonemes: str, frames: dict[str, int]) -> list[str]:
-    durations = [frames.get(symbol, 10) for symbol in phonemes]
-    starts = np.concatenate([[0], np.cumsum(durations)])
-    return [phonemes[window.first : window.last] for window in split_at_pauses(phonemes, starts)]
-
-
-def test_split_at_pauses_only() -> None:
-    assert split("abcdef, ghijklmnop", {",": 20}) == ["abcdef,", " ghijklmnop"]
-    assert split("abcdef ghijklmnop", {}) == ["abcdef ghijklmnop"]
-
-
-def test_no_split_at_a_mark_without_a_pause() -> None:
-    assert split("abcdef, ghijklmnop", {",": 2}) == ["abcdef, ghijklmnop"]
-
-
-def test_first_window_is_short_and_later_ones_longer() -> None:
-    assert split("abcdef, ghijkl, mnopqr, stuvwxyz", {",": 20}) == ["abcdef,", " ghijkl, mnopqr, stuvwxyz"]
-
-
-def test_windows_cover_everything_once() -> None:
-    phonemes = "one, two and more; three? four! five " * 5
-    durations = [15 if symbol in ",;?!" else 4 for symbol in phonemes]
-    starts = np.concatenate([[0], np.cumsum(durations)]) + 7
-    windows = list(split_at_pauses(phonemes, starts))
-    assert windows[0].start == 7
-    assert windows[-1].end == starts[-1]
-    assert all(left.end == right.start and left.last == right.first for left, right in itertools.pairwise(windows))
-
-
-def test_without_a_pause_it_splits_between_words() -> None:
-    phonemes = "word " * 100
-    parts = split(phonemes, {})
-    assert "".join(parts) == phonemes
-    assert all(len(part) * 10 <= 660 and part.endswith(" ") for part in parts)
-
-
-def test_a_word_of_any_length_is_not_split() -> None:
-    assert split("a" * 300, {}) == ["a" * 300]
+from svc.engine.windows import LONGEST_STEP, split_into_steps
 
 
 def test_steps_cover_everything_once_and_are_bounded() -> None:

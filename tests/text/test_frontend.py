@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from svc.engine.kokoro import KokoroEngine
+from svc.engine.phonemes import MAX_PHONEMES
 from svc.text.frontend import Frontend
 from svc.text.g2p import Phonemizer
 from svc.text.g2p.vocabulary import VOCABULARY
@@ -86,7 +86,7 @@ def test_long_sentences_fit_the_engine(create_frontend: CreateFrontend) -> None:
     assert len(phrases) > 3
     for phrase in phrases:
         assert len(phrase.phonemes) <= LONGEST_PHRASE + 1
-        assert len(phrase.before + phrase.phonemes + phrase.after) <= KokoroEngine.max_phonemes
+        assert len(phrase.before + phrase.phonemes + phrase.after) <= MAX_PHONEMES
     assert _join_spoken(phrases).split() == text.split()
 
 
@@ -107,4 +107,4 @@ def test_phrases_do_not_depend_on_the_pieces_fed(create_frontend: CreateFrontend
 def test_any_text_becomes_symbols_of_the_vocabulary(create_frontend: CreateFrontend, text: str) -> None:
     for phrase in create_frontend().read(text):
         assert set(phrase.phonemes) <= set(VOCABULARY)
-        assert len(phrase.before + phrase.phonemes + phrase.after) <= KokoroEngine.max_phonemes
+        assert len(phrase.before + phrase.phonemes + phrase.after) <= MAX_PHONEMES

@@ -1,13 +1,6 @@
-"""Cutting and patching published ONNX graphs."""
+"""Cuts the published ONNX graph of Kokoro."""
 
-from collections import defaultdict
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
-from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
-
-_ORT_DOMAIN = "com.microsoft"  # operators of ONNX Runtime that are not part of ONNX
+from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
 
 
 def extract_subgraph(model: ModelProto, inputs: list[str], outputs: list[str]) -> ModelProto:
@@ -31,51 +24,6 @@ def extract_subgraph(model: ModelProto, inputs: list[str], outputs: list[str]) -
 
 def _declare_tensor(name: str) -> ValueInfoProto:
     return helper.make_tensor_value_info(name, TensorProto.FLOAT, None)
-
-
-class Patch:
-    """Nodes that replace nodes of a graph, and the constants that they need."""
-
-    def __init__(self) -> None:
-        self._replacements: dict[str, list[NodeProto]] = defaultdict(list)
-        self._constants: dict[str, TensorProto] = {}
-
-    def add_constant(self, name: str, value: npt.ArrayLike) -> str:
-        self._constants[name] = numpy_helper.from_array(np.asarray(value), name)
-        return name
-
-    def add_node(self, replaced: str, operation: str, inputs: list[str], output: str, **attributes: Any) -> str:
-        """Adds a node to those that replace the node of the name `replaced`; returns `output`."""
-        domain = _ORT_DOMAIN if operation == "MatMulIntegerToFloat" else None
-        node = helper.make_node(operation, inputs, [output], f"{replaced}.{output}", domain=domain, **attributes)
-        self._replacements[replaced].append(node)
-        return output
-
-    def apply(self, model: ModelProto) -> ModelProto:
-        """The patched model, without the nodes and constants that nothing needs any more."""
-        if not self._replacements:
-            return model
-        graph = model.graph
-        replaced_outputs = {name for nodes in self._replacements.values() for node in nodes for name in node.output}
-        nodes = []
-        for node in graph.node:
-            if node.name in self._replacements:
-                nodes += self._replacements[node.name]
-            elif replaced_outputs.isdisjoint(node.output):
-                nodes.append(node)
-        domains = {opset.domain: opset.version for opset in model.opset_import} | {_ORT_DOMAIN: 1}
-        patched = helper.make_model(
-            helper.make_graph(
-                nodes, graph.name, graph.input, graph.output, [*graph.initializer, *self._constants.values()]
-            ),
-            opset_imports=[helper.make_opsetid(domain, version) for domain, version in domains.items()],
-            ir_version=model.ir_version,
-        )
-        pruned = extract_subgraph(
-            patched, [value.name for value in graph.input], [value.name for value in graph.output]
-        )
-        pruned.metadata_props.extend(model.metadata_props)
-        return pruned
 
 
 _DECODER_BLOCKS = ("encode", "decode.0", "decode.1", "decode.2", "decode.3")
