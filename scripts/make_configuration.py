@@ -23,6 +23,8 @@ With an invalid value the server does not start, and the error names the variabl
 
 # Defaults that depend on the machine.
 _COMPUTED = {
+    "key_max_voices": "a quarter of SVC_MAX_CUSTOM_VOICES",
+    "key_max_dictionaries": "a quarter of SVC_MAX_DICTIONARIES",
     "engine_processes": "a quarter of the number of cores; 1 on a GPU",
     "cache_dir": "`~/.cache/svc`",
     "data_dir": "`~/.local/share/svc`",

@@ -1,5 +1,6 @@
 """The web application: the routes and the middleware around the parts of the service."""
 
+import math
 import socket
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -33,7 +34,7 @@ from svc.api.http_synthesis import HttpSynthesis
 from svc.api.middleware import BodyLimits, CompressJson, HeadAsGet, RefuseWhileDraining, RequestId
 from svc.api.origins import AllowedHosts, AllowedOrigins, CheckOrigin, Cors
 from svc.api.realtime import routes as realtime
-from svc.api.realtime.connections import Connections
+from svc.api.realtime.connections import WEBSOCKET, WYOMING, Connections
 from svc.api.realtime.session import SessionDependencies
 from svc.api.request_log import RequestLog
 from svc.api.request_metrics import RequestMetrics, RouteTemplates
@@ -45,6 +46,9 @@ from svc.service import Service
 from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline
 from svc.web.docs_site import DocsSite, find_docs_folder
+
+_WYOMING_SHARE = 0.25
+_KEY_SHARE = 0.75
 
 
 def create_app(
@@ -59,7 +63,7 @@ def create_app(
 ) -> FastAPI:
     """What `Service` needs, and the socket on which Wyoming is spoken, if it is."""
     service = Service(settings, pipeline, clock, encoder, refiner, after_load, count_workers)
-    connections = Connections(settings.max_sockets)
+    connections = _create_connections(settings, wyoming=wyoming_socket is not None)
     dialogue_voices = DialogueVoices(service.voices, service.voice_settings, service.dictionaries)
     dependencies = SessionDependencies(
         service.pipeline,
@@ -71,13 +75,13 @@ def create_app(
         dialogue_voices,
         service.dictionaries,
         service.verifier,
+        connections,
         settings.max_characters,
     )
     wyoming = wyoming_socket and WyomingServer(
         wyoming_socket,
         dependencies,
         service.voices,
-        connections,
         service.lifecycle,
         WyomingLimits(settings.stall_seconds, settings.shutdown_seconds),
     )
@@ -107,6 +111,15 @@ def create_app(
     app.state.lifecycle = service.lifecycle  # for the server, which begins the shutdown
     app.state.connections = connections  # for the server, which drains them before it closes
     return app
+
+
+def _create_connections(settings: Settings, *, wyoming: bool) -> Connections:
+    """Wyoming, which knows no keys, has a quarter of the places for itself, and a key three quarters of the others."""
+    of_wyoming = math.ceil(_WYOMING_SHARE * settings.max_sockets) if wyoming else 0
+    of_keys = max(1, settings.max_sockets - of_wyoming)
+    share = _KEY_SHARE if settings.has_several_keys() else 1.0
+    key_limit = settings.key_max_sockets or math.ceil(share * of_keys)
+    return Connections({WEBSOCKET: of_keys, WYOMING: of_wyoming}, key_limit)
 
 
 def _add_routes(
@@ -141,7 +154,7 @@ def _add_routes(
         speech.router(synthesis, voices, voice_settings, service.dictionaries),
         dialogue.router(synthesis, dialogue_voices),
         openai.router(synthesis, voices, voice_settings, aliases),
-        realtime.router(dependencies, connections, service.lifecycle),
+        realtime.router(dependencies, service.lifecycle),
         voices_api.router(voices, voice_settings, queue),
         cloning.router(service.cloner, voices, voice_settings, queue),
         mixing.router(service.mixer, voices, voice_settings, queue),

@@ -19,7 +19,6 @@
     ├── InvalidCursor         400  invalid_cursor
     ├── InvalidLexicon        400  invalid_lexicon
     ├── DictionaryLimitReached  400  pronunciation_dictionary_limit_reached
-    ├── VersionLimitReached   400  pronunciation_dictionary_version_limit_reached
     ├── InvalidForm           400  invalid_form
     ├── UploadInterrupted     400  upload_interrupted
     ├── InvalidMessage        400  invalid_input_message
@@ -229,8 +228,13 @@ class VoiceLimitReached(SvcError):
     http_status = 400
     status = "voice_limit_reached"
 
-    def __init__(self, limit: int) -> None:
-        super().__init__(f"The limit of {limit} custom voices is reached. Remove one, or raise SVC_MAX_CUSTOM_VOICES.")
+    def __init__(self, limit: float, *, of_key: bool = False) -> None:
+        super().__init__(
+            f"This key has {limit} custom voices, its limit (SVC_KEY_MAX_VOICES, or --max-voices of `svc keys`). "
+            "Remove one."
+            if of_key
+            else f"The limit of {limit} custom voices is reached. Remove one, or raise SVC_MAX_CUSTOM_VOICES."
+        )
 
 
 class NoReference(SvcError):
@@ -275,18 +279,14 @@ class DictionaryLimitReached(SvcError):
     http_status = 400
     status = "pronunciation_dictionary_limit_reached"
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: float, *, of_key: bool = False) -> None:
         super().__init__(
-            f"The limit of {limit} pronunciation dictionaries is reached. Remove one, or raise SVC_MAX_DICTIONARIES."
+            f"This key has {limit} pronunciation dictionaries, its limit (SVC_KEY_MAX_DICTIONARIES, or "
+            "--max-dictionaries of `svc keys`). Remove one."
+            if of_key
+            else f"The limit of {limit} pronunciation dictionaries is reached. Remove one, or raise "
+            "SVC_MAX_DICTIONARIES."
         )
-
-
-class VersionLimitReached(SvcError):
-    http_status = 400
-    status = "pronunciation_dictionary_version_limit_reached"
-
-    def __init__(self, limit: int) -> None:
-        super().__init__(f"The dictionary has {limit} versions, the limit. Add a new one with its rules.")
 
 
 class InvalidForm(SvcError):
@@ -593,8 +593,13 @@ class TooManySockets(SvcError):
     status = "system_busy"
     retry_after = 1
 
-    def __init__(self, limit: int) -> None:
-        super().__init__(f"The server already has {limit} open sockets (SVC_MAX_SOCKETS). Try again in a moment.")
+    def __init__(self, limit: int, *, of_key: bool = False) -> None:
+        super().__init__(
+            f"This key already has {limit} open sockets, its limit (SVC_KEY_MAX_SOCKETS, or --max-sockets of "
+            "`svc keys`). Close one first."
+            if of_key
+            else f"The server already has {limit} open sockets (SVC_MAX_SOCKETS). Try again in a moment."
+        )
 
 
 class ClientDisconnected(SvcError):

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager, nullcontext, suppress
 from svc.admission.admission import Admission, Limits
 from svc.admission.shared import SharedLimits
 from svc.auth.housekeeping import Housekeeping
-from svc.auth.keys import KeyLimits, StaticKeys
+from svc.auth.keys import KeyLimits, Quota, StaticKeys
 from svc.auth.table import KeysTable
 from svc.auth.tokens import Tokens
 from svc.auth.verifier import Verifier, warn_if_exposed
@@ -97,7 +97,7 @@ class Service:
             note_use=self._housekeeping.note_use,
         )
         self._shared_limits = SharedLimits(settings.redis_url.get_secret_value() if settings.redis_url else None)
-        several_keys = keys_table is not None or len(settings.static_keys()) > 1
+        several_keys = settings.has_several_keys()
         self.admission = create_admission(settings, self._shared_limits, self.scheduler, self.metrics, several_keys)
 
         self.voices = create_catalogue(settings)
@@ -120,7 +120,7 @@ class Service:
         self.cloner = create_cloner(
             settings, self._trial, self.voices, self.custom_voices, self.refinement_queue, self.metrics
         )
-        self.mixer = VoiceMixer(self.voices, self.custom_voices, settings.max_custom_voices)
+        self.mixer = VoiceMixer(self.voices, self.custom_voices, create_voice_quota(settings))
         self._loudness_worker = LoudnessWorker(
             self._trial, self.voices, self.custom_voices, settings.data_dir / "voices/.loudness"
         )
@@ -222,9 +222,13 @@ def create_voice_sync(settings: Settings, custom_voices: CustomVoices) -> VoiceS
     return VoiceSync(object_store, custom_voices.store, custom_voices.refresh, settings.voice_mirror_seconds)
 
 
+def create_voice_quota(settings: Settings) -> Quota:
+    return Quota(settings.max_custom_voices, settings.key_max_voices)
+
+
 def create_dictionaries(settings: Settings) -> Dictionaries:
     store, private = DictionaryStore(settings.data_dir / "dictionaries"), settings.voice_sharing == "private"
-    return Dictionaries(store, settings.max_dictionaries, private)
+    return Dictionaries(store, Quota(settings.max_dictionaries, settings.key_max_dictionaries), private)
 
 
 def create_dictionary_sync(settings: Settings, dictionaries: Dictionaries) -> DictionarySync | None:
@@ -248,7 +252,7 @@ def create_cloner(
         custom_voices,
         refinement_queue,
         metrics,
-        max_voices=settings.max_custom_voices,
+        quota=create_voice_quota(settings),
         keep_references=settings.keep_references,
         require_consent=settings.require_consent,
         refine=settings.refine_voices,

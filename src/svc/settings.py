@@ -1,6 +1,8 @@
 """All settings. Each is read from the environment variable of its name with the prefix SVC_."""
 
+import math
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -45,6 +47,11 @@ def _count_workers(others: dict[str, Any]) -> int:
 
 def _count_threads(others: dict[str, Any]) -> int:
     return max(1, count_cpus() // int(others.get("workers", 1) * others.get("engine_processes", 1)))
+
+
+def _count_for_one_key(name: str) -> Callable[[dict[str, Any]], int]:
+    """A quarter of what all keys may store."""
+    return lambda others: math.ceil(int(others.get(name, 1)) / 4)
 
 
 def _count_streams(others: dict[str, Any]) -> int:
@@ -146,6 +153,13 @@ class Settings(BaseSettings):
     """The maximum number of pronunciation dictionaries; beyond it, adding one gets 400
     `pronunciation_dictionary_limit_reached`."""
 
+    key_max_voices: int = Field(default_factory=_count_for_one_key("max_custom_voices"), ge=0)
+    """SVC_MAX_CUSTOM_VOICES for each key of SVC_API_KEYS_TABLE; by default a quarter of it. `svc keys create
+    --max-voices` sets another for one key."""
+
+    key_max_dictionaries: int = Field(default_factory=_count_for_one_key("max_dictionaries"), ge=0)
+    """SVC_MAX_DICTIONARIES for each key of SVC_API_KEYS_TABLE; by default a quarter of it."""
+
     keep_references: bool = True
     """Keep the speech that a custom voice was cloned from, at most 20 seconds, to improve the voice later."""
 
@@ -222,7 +236,12 @@ class Settings(BaseSettings):
     unavailable, every replica applies them by itself."""
 
     max_sockets: int = Field(256, ge=1)
-    """The maximum number of open realtime sockets; further ones get 429 `system_busy`."""
+    """The maximum number of open realtime sockets; further ones get 429 `system_busy`. Where Wyoming is served, a
+    quarter of them are for its connections."""
+
+    key_max_sockets: int | None = Field(None, ge=1)
+    """SVC_MAX_SOCKETS for each key; by default three quarters of it if there are several keys. `svc keys create
+    --max-sockets` sets another for one key."""
 
     max_connections: int = Field(2_000, ge=1)
     """The maximum number of open connections; further ones are closed at once."""
@@ -316,6 +335,9 @@ class Settings(BaseSettings):
         if value is not None and not _is_redis_url(value.get_secret_value()):
             raise ValueError("not a Redis server: use redis://:password@host:6379/0, with the password %-encoded")
         return value
+
+    def has_several_keys(self) -> bool:
+        return self.api_keys_table is not None or len(self.static_keys()) > 1
 
     def static_keys(self) -> list[str]:
         """The keys of SVC_API_KEY and SVC_API_KEYS."""

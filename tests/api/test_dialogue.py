@@ -10,7 +10,7 @@ from fastapi.testclient import TestClient
 
 from svc.api.dialogue_schemas import DialogueSettings
 from svc.api.dialogue_voices import DialogueVoices
-from svc.auth.keys import ANYONE
+from svc.auth.keys import ANYONE, Quota
 from svc.dictionaries.catalogue import Dictionaries
 from svc.dictionaries.store import DictionaryStore
 from svc.engine.fake import FakeEngine
@@ -138,7 +138,7 @@ def test_settings_are_applied_to_all_voices(voices: VoiceCatalogue, tmp_path: Pa
     store = VoiceSettingsStore(tmp_path)
     store.edit(voices.find("bm_george"), ANYONE, lambda _: VoiceSettings(stability=0.9, speed=0.8))
     given = DialogueSettings.model_validate({"stability": None, "similarity": 1})
-    dialogue_voices = DialogueVoices(voices, store, Dictionaries(DictionaryStore(tmp_path), 1))
+    dialogue_voices = DialogueVoices(voices, store, Dictionaries(DictionaryStore(tmp_path), Quota(1, 1)))
     requests = dialogue_voices.resolve(["af_heart", "bm_george"], ANYONE, given, "en", 7, [])
     heart, george = requests.values()
     assert heart.settings == VoiceSettings(similarity_boost=1)

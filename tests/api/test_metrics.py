@@ -228,7 +228,7 @@ def test_what_cannot_be_read_is_left_out(
     custom_voices = create_custom_voices(Settings(data_dir=tmp_path), voices)
     dictionaries = create_dictionaries(Settings(data_dir=tmp_path))
     state = ServiceState(
-        Pipeline(FakeEngine(), phonemizer), scheduler, Connections(1), custom_voices, None, dictionaries, None, fail
+        Pipeline(FakeEngine(), phonemizer), scheduler, Connections({}, 1), custom_voices, None, dictionaries, None, fail
     )
     metrics = Metrics()
     state.register(metrics.registry)
@@ -246,9 +246,9 @@ def test_background_tasks_that_failed(phonemizer: Phonemizer, voices: VoiceCatal
     registry = CollectorRegistry()
     dictionaries = create_dictionaries(Settings(data_dir=tmp_path))
     pipeline = Pipeline(FakeEngine(), phonemizer)
-    ServiceState(pipeline, scheduler, Connections(1), custom_voices, None, dictionaries, None, lambda: states).register(
-        registry
-    )
+    ServiceState(
+        pipeline, scheduler, Connections({}, 1), custom_voices, None, dictionaries, None, lambda: states
+    ).register(registry)
     assert registry.get_sample_value("svc_background_task_running", {"task": "mirror"}) == 0
     assert registry.get_sample_value("svc_background_task_failures_total", {"task": "mirror"}) == 3
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import traceback
+from dataclasses import asdict, fields
 
 import pytest
 
@@ -63,7 +64,7 @@ def test_replicas_that_start_together_migrate_once(url: str) -> None:
             assert await list_columns(tables[0]) == {
                 **dict.fromkeys(("id", "hash", "kind", "prefix", "name", "scopes", "created_at"), "required"),
                 **dict.fromkeys(("minted_by", "expires_at", "revoked_at", "consumed_at", "last_used_at"), "optional"),
-                **dict.fromkeys(("max_streams", "max_waiting", "max_characters_per_minute"), "optional"),
+                **dict.fromkeys((field.name for field in fields(KeyLimits)), "optional"),
                 "minted_with": "optional",
             }
 
@@ -263,6 +264,11 @@ def test_limits_are_added_to_a_table_that_the_release_before_still_uses(
             monkeypatch.undo()
             async with open_tables(url) as (newer,):
                 await newer.open()
+                await newer.change_limits("old", {"max_sockets": 1, "max_voices": 2, "max_dictionaries": 3})
+                changed = await newer.find("old")
+                assert changed is not None
+                assert changed.limits == KeyLimits(max_sockets=1, max_voices=2, max_dictionaries=3)
+                await newer.change_limits("old", dict.fromkeys(asdict(KeyLimits())))
                 await insert_as_before(older, "new")
                 for name in ("old", "new"):
                     found = await newer.find(name)

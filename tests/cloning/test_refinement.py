@@ -17,6 +17,7 @@ from svc import atomic_files
 from svc.audio import decode, equalizer, formats
 from svc.audio.equalizer import SpectralEnvelope
 from svc.audio.flac import encode_flac
+from svc.auth.keys import COMMAND_LINE, Quota
 from svc.cloning import refinement
 from svc.cloning.refinement import RefinementWorker, is_clearly_better
 from svc.cloning.refinement_queue import RefinementQueue
@@ -60,7 +61,7 @@ class Server:
     def add(self) -> CustomVoice:
         """Stores a voice with random parameters, and queues its refinement."""
         voice = make_voice(reference=RECORDING)
-        self.custom_voices.add(voice, RECORDING, 100)
+        self.custom_voices.add(voice, RECORDING, Quota(100, 100), COMMAND_LINE)
         self.queue.add(voice)
         return voice
 
@@ -374,7 +375,7 @@ def test_a_queued_voice_survives_a_restart(build: Build) -> None:
     run(restarted, restarted.wait_until_done())
 
     uninterrupted = build("elsewhere")
-    uninterrupted.custom_voices.add(voice, RECORDING, 100)
+    uninterrupted.custom_voices.add(voice, RECORDING, Quota(100, 100), COMMAND_LINE)
     uninterrupted.queue.add(voice)
     run(uninterrupted, uninterrupted.wait_until_done())
     assert restarted.read(voice).report.refined

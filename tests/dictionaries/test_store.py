@@ -1,26 +1,29 @@
 """Dictionaries on disk: versions stay, crashes and damage lose nothing else, limits hold."""
 
 import json
+from itertools import count
 from pathlib import Path
 
 import pytest
 
 from svc import atomic_files
-from svc.auth.keys import ANYONE
+from svc.auth.keys import ANYONE, KeyLimits, Principal, Quota, Scope
 from svc.dictionaries import store as store_module
 from svc.dictionaries.catalogue import Dictionaries, Locator
 from svc.dictionaries.dictionary import Dictionary
 from svc.dictionaries.lexicon import Lexicon
 from svc.dictionaries.store import DictionaryStore
-from svc.errors import DictionaryLimitReached, DictionaryNotFound, StorageUnavailable, VersionLimitReached
+from svc.errors import DictionaryLimitReached, DictionaryNotFound, StorageUnavailable
 from svc.text.pronunciation_rules import PronunciationRule
 
 RULES = [PronunciationRule("UN", "United Nations")]
 MORE = [PronunciationRule("EU", "European Union")]
 
+KEY = Principal("key", frozenset({Scope.FULL}))
+
 
 def open_dictionaries(folder: Path, limit: int = 10) -> Dictionaries:
-    dictionaries = Dictionaries(DictionaryStore(folder), limit)
+    dictionaries = Dictionaries(DictionaryStore(folder), Quota(limit, limit))
     dictionaries.load()
     return dictionaries
 
@@ -32,7 +35,7 @@ def dictionaries(tmp_path: Path) -> Dictionaries:
 
 @pytest.fixture
 def added(dictionaries: Dictionaries) -> Dictionary:
-    return dictionaries.add("Names", "of unions", Lexicon(RULES, "en-GB"), "key")
+    return dictionaries.add("Names", "of unions", Lexicon(RULES, "en-GB"), KEY)
 
 
 def find(dictionaries: Dictionaries, text: str, *locators: Locator) -> list[str]:
@@ -111,14 +114,44 @@ def test_ids_that_are_none(dictionaries: Dictionaries, added: Dictionary, dictio
 
 def test_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     dictionaries = open_dictionaries(tmp_path, limit=1)
-    added = dictionaries.add("Names", "", Lexicon(RULES), "key")
+    added = dictionaries.add("Names", "", Lexicon(RULES), KEY)
     with pytest.raises(DictionaryLimitReached):
-        dictionaries.add("Names", "", Lexicon(RULES), "key")
-    monkeypatch.setattr(store_module, "MAX_VERSIONS", 2)
-    dictionaries.edit_rules(added.dictionary_id, lambda known: known)
-    with pytest.raises(VersionLimitReached):
-        dictionaries.edit_rules(added.dictionary_id, lambda known: known)
+        dictionaries.add("Names", "", Lexicon(RULES), KEY)
     dictionaries.edit(added.dictionary_id, name="can still be renamed")
+
+
+def test_a_key_has_its_own_limit(tmp_path: Path) -> None:
+    dictionaries = Dictionaries(DictionaryStore(tmp_path), Quota(4, 1))
+
+    def add(caller: Principal) -> None:
+        dictionaries.add("Names", "", Lexicon(RULES), caller)
+
+    add(KEY)
+    with pytest.raises(DictionaryLimitReached, match="SVC_KEY_MAX_DICTIONARIES"):
+        add(KEY)
+    other = Principal("other", frozenset({Scope.FULL}), limits=KeyLimits(max_dictionaries=2))
+    add(other)
+    add(other)
+    with pytest.raises(DictionaryLimitReached, match="This key has 2"):
+        add(other)
+    add(ANYONE)
+    with pytest.raises(DictionaryLimitReached, match="SVC_MAX_DICTIONARIES"):
+        add(ANYONE)
+
+
+@pytest.mark.parametrize(("limit", "value"), [("MAX_VERSIONS", 3), ("MAX_VERSION_BYTES", 1500)])
+def test_the_oldest_versions_make_way(
+    dictionaries: Dictionaries, added: Dictionary, monkeypatch: pytest.MonkeyPatch, limit: str, value: int
+) -> None:
+    monkeypatch.setattr(store_module, limit, value)
+    seconds = count()
+    monkeypatch.setattr("time.time", lambda: 1_800_000_000 + next(seconds))
+    edited = [dictionaries.edit_rules(added.dictionary_id, lambda known: known) for _ in range(8)]
+    versions = [added.version_id, *(each.version_id for each in edited)]
+    kept = [each for each in versions if dictionaries.resolve_locators([Locator(added.dictionary_id, each)])]
+    assert 2 <= len(kept) <= 4
+    assert kept == versions[-len(kept) :]
+    assert dictionaries.find(added.dictionary_id).version_id == versions[-1]
 
 
 def test_a_disk_that_fails_changes_nothing(
@@ -133,7 +166,7 @@ def test_a_disk_that_fails_changes_nothing(
 
     monkeypatch.setattr(atomic_files, "write", fail_at_states)
     with pytest.raises(StorageUnavailable):
-        dictionaries.add("Other", "", Lexicon(RULES), "key")
+        dictionaries.add("Other", "", Lexicon(RULES), KEY)
     with pytest.raises(StorageUnavailable):
         dictionaries.edit_rules(added.dictionary_id, lambda known: [*known, *MORE])
     monkeypatch.undo()
@@ -156,7 +189,7 @@ def test_what_a_crash_leaves_is_tidied_up(dictionaries: Dictionaries, added: Dic
 def test_damage_is_noticed(
     dictionaries: Dictionaries, added: Dictionary, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    other = dictionaries.add("Other", "", Lexicon(RULES), "key")
+    other = dictionaries.add("Other", "", Lexicon(RULES), KEY)
     file = tmp_path / added.dictionary_id / added.file_name
     stored = json.loads(file.read_bytes())
     stored["content"]["name"] = "Mallory"

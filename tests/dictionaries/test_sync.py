@@ -6,6 +6,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 
 import obstore
@@ -17,7 +18,8 @@ from obstore.exceptions import BaseError
 from obstore.store import LocalStore, MemoryStore, ObjectStore
 
 from svc.app import create_app
-from svc.auth.keys import ANYONE
+from svc.auth.keys import ANYONE, Principal, Quota, Scope
+from svc.dictionaries import store as store_module
 from svc.dictionaries.catalogue import Dictionaries
 from svc.dictionaries.dictionary import Dictionary
 from svc.dictionaries.lexicon import Lexicon
@@ -40,6 +42,8 @@ from tests.voices.s3_server import (
 
 RULES = [PronunciationRule(f"UN{number}", "United Nations") for number in range(30)]
 
+KEY = Principal("key", frozenset({Scope.FULL}))
+
 
 @dataclass
 class Region:
@@ -47,7 +51,7 @@ class Region:
     sync: DictionarySync
 
     def add(self, name: str = "Names") -> Dictionary:
-        return self.dictionaries.add(name, "", Lexicon(RULES), "key")
+        return self.dictionaries.add(name, "", Lexicon(RULES), KEY)
 
     def append(self, dictionary: Dictionary, string: str) -> Dictionary:
         rule = PronunciationRule(string, "x")
@@ -68,7 +72,7 @@ class Region:
 
 
 def open_region(folder: Path, object_store: ObjectStore) -> Region:
-    dictionaries = Dictionaries(DictionaryStore(folder), 100)
+    dictionaries = Dictionaries(DictionaryStore(folder), Quota(100, 100))
     dictionaries.load()
     return Region(dictionaries, DictionarySync(object_store, dictionaries.store, dictionaries.refresh, 0.1))
 
@@ -284,3 +288,28 @@ def test_two_servers_over_http(
         assert "svc_dictionary_mirror_waiting 0.0\n" in there.get("/metrics").text
         assert here.delete(path).status_code == 200
         wait_until(lambda: there.get(path).status_code == 404)
+
+
+def test_all_servers_keep_the_same_versions(
+    region: MakeRegion, object_store: ObjectStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also those that were made at the same time on two servers, each of which still had room."""
+    seconds = count()
+    monkeypatch.setattr("time.time", lambda: 1_800_000_000 + next(seconds))
+    monkeypatch.setattr(store_module, "MAX_VERSIONS", 4)
+    here, there = region("here"), region("there")
+    added = here.add()
+    here.upload()
+    there.fetch()
+    for number in range(4):
+        here.append(added, f"h{number}")
+        there.append(added, f"t{number}")
+    for each in (here, there, here, there, here):
+        each.upload()
+        each.fetch()
+    folder = f"dictionaries/{added.dictionary_id}/version-"
+    stored = {each.removeprefix(folder).removesuffix(".json") for each in list_objects(object_store) if folder in each}
+    assert here.version_ids(added) == there.version_ids(added) == stored
+    assert len(stored) == 5
+    assert added.version_id not in stored
+    assert here.dictionaries.find(added.dictionary_id).version_id in stored

@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from svc.auth.keys import ANYONE
+from svc.auth.keys import ANYONE, COMMAND_LINE, KeyLimits, Principal, Quota, Scope
 from svc.cloning.mixer import VoiceMixer
-from svc.errors import VoiceNotFound
+from svc.errors import VoiceLimitReached, VoiceNotFound
 from svc.service import create_custom_voices, create_voices
 from svc.settings import Settings
 from svc.text.language import Language
@@ -123,7 +123,7 @@ def server(tmp_path: Path) -> tuple[VoiceCatalogue, CustomVoices, VoiceMixer]:
     settings = Settings(data_dir=tmp_path)
     catalogue = VoiceCatalogue(load_built_in_voices())
     custom_voices = create_custom_voices(settings, catalogue)
-    return catalogue, custom_voices, VoiceMixer(catalogue, custom_voices, 10)
+    return catalogue, custom_voices, VoiceMixer(catalogue, custom_voices, Quota(10, 10))
 
 
 def test_a_kept_mix_sounds_as_the_mix_also_after_a_restart_and_without_its_parts(
@@ -131,7 +131,7 @@ def test_a_kept_mix_sounds_as_the_mix_also_after_a_restart_and_without_its_parts
 ) -> None:
     catalogue, custom_voices, mixer = server
     clone = make_voice("Anna")
-    custom_voices.add(clone, b"reference", 10)
+    custom_voices.add(clone, b"reference", Quota(10, 10), COMMAND_LINE)
     weights = [("af_bella", 2.0), ("bm_george", 1.0), (clone.voice_id, 1.0)]
     mix, kept = catalogue.mix(weights), mixer.mix(weights, "Mixed", "", ANYONE)
     again = mixer.mix([(kept.voice_id, 3.0), ("jf_alpha", 1.0)], "Mixed again", "Ours.", ANYONE)
@@ -159,3 +159,28 @@ def test_a_stored_mix_of_voices_that_do_not_exist_is_damaged(
     for blend in ((("xx_nobody", 0.5),), (("af_bella", 0.7), ("af_sky", 0.7)), (("af_bella", -0.5),)):
         with pytest.raises(DamagedVoice):
             CustomVoice.from_bytes(kept.revise(blend=blend).to_bytes())
+
+
+def test_a_key_cannot_take_all_places_with_mixes(tmp_path: Path) -> None:
+    """Also when two servers share the folder; whoever runs the server may take them all."""
+    catalogue = VoiceCatalogue(load_built_in_voices())
+    quota = Quota(5, 2)
+    servers = [create_custom_voices(Settings(data_dir=tmp_path), catalogue) for _ in range(2)]
+    one, other = (VoiceMixer(catalogue, each, quota) for each in servers)
+
+    def keep(mixer: VoiceMixer, caller: Principal) -> None:
+        mixer.mix([("af_bella", 1.0), ("bm_george", 1.0)], "Mixed", "", caller)
+
+    ann = Principal("ann", frozenset({Scope.FULL}))
+    bob = Principal("bob", frozenset({Scope.FULL}), limits=KeyLimits(max_voices=1))
+    keep(one, ann)
+    keep(other, ann)
+    with pytest.raises(VoiceLimitReached, match="SVC_KEY_MAX_VOICES"):
+        keep(one, ann)
+    keep(one, bob)
+    with pytest.raises(VoiceLimitReached, match="This key has 1"):
+        keep(other, bob)
+    for _ in range(2):
+        keep(other, ANYONE)
+    with pytest.raises(VoiceLimitReached, match="SVC_MAX_CUSTOM_VOICES"):
+        keep(one, ANYONE)

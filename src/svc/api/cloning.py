@@ -54,7 +54,7 @@ def router(
     router = APIRouter(tags=["cloning"], responses={422: {"model": ProblemsShape}})
 
     async def clone(request: Request) -> CustomVoice:
-        cloner.require_place()
+        await asyncio.to_thread(cloner.require_place, get_principal(request))
 
         def check(upload: Upload) -> None:
             upload.check()
@@ -63,7 +63,7 @@ def router(
 
         upload = await read_upload(request, check)
         details = _parse_details(upload)
-        return await cloner.clone(_require_clips(upload), details, get_principal(request).key_id)
+        return await cloner.clone(_require_clips(upload), details, get_principal(request))
 
     @router.post("/voices", openapi_extra=_describe_body("files", ["files"]))
     async def clone_voice(request: Request) -> VoiceShape:

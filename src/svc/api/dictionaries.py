@@ -59,8 +59,8 @@ def router(dictionaries: Dictionaries) -> APIRouter:
     json_only = [Depends(require_json)]
 
     async def add(upload: Upload, lexicon: Lexicon, request: Request) -> AddedDictionary:
-        name, key_id = _require_name(upload), get_principal(request).key_id
-        added = await asyncio.to_thread(dictionaries.add, name, upload.description() or "", lexicon, key_id)
+        name, caller = _require_name(upload), get_principal(request)
+        added = await asyncio.to_thread(dictionaries.add, name, upload.description() or "", lexicon, caller)
         return AddedDictionary.describe(added)
 
     async def edit_rules(

@@ -1,6 +1,7 @@
 """Credentials (keys and tokens), and the principals that they authenticate."""
 
 import hashlib
+import math
 import secrets
 import string
 from collections.abc import Iterable
@@ -32,6 +33,12 @@ class KeyLimits:
     max_waiting: int | None = None
     """Requests that wait for their turn."""
     max_characters_per_minute: int | None = None
+    max_sockets: int | None = None
+    """Open realtime sockets."""
+    max_voices: int | None = None
+    """Custom voices that it made."""
+    max_dictionaries: int | None = None
+    """Pronunciation dictionaries that it made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +76,26 @@ COMMAND_LINE_ID = "command-line"
 ANYONE = Principal(_ANYONE_ID, frozenset({Scope.FULL}))
 """Every caller of a service without keys."""
 
+COMMAND_LINE = Principal(COMMAND_LINE_ID, frozenset({Scope.FULL}))
+
 
 def is_operator(key_id: str) -> bool:
     """Whether a key id is not one of the keys table: a key of the settings, the command line, or an open server."""
     return key_id in (_ANYONE_ID, COMMAND_LINE_ID) or key_id.startswith(_STATIC_ID)
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """How many voices, or dictionaries, are stored at most."""
+
+    all_keys: int
+    each_key: int
+    """Of a key of the keys table that has no limit of its own; whoever runs the server has none."""
+
+    def of_key(self, caller: Principal, own: int | None) -> float:
+        if caller.is_operator:
+            return math.inf
+        return self.each_key if own is None else own
 
 
 class Kind(StrEnum):

@@ -37,6 +37,12 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         # Of a token: the hash of the key that it was minted with, which `minted_by` also names once it was rotated.
         "ALTER TABLE svc_keys ADD COLUMN minted_with VARCHAR",
     ),
+    (
+        # Further fields of KeyLimits.
+        "ALTER TABLE svc_keys ADD COLUMN max_sockets BIGINT",
+        "ALTER TABLE svc_keys ADD COLUMN max_voices BIGINT",
+        "ALTER TABLE svc_keys ADD COLUMN max_dictionaries BIGINT",
+    ),
 )
 
 

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from svc.auth.keys import ANYONE, COMMAND_LINE_ID
+from svc.auth.keys import ANYONE, COMMAND_LINE
 from svc.dictionaries.catalogue import Dictionaries
 from svc.dictionaries.dictionary import Dictionary
 from svc.dictionaries.lexicon import MAX_LEXICON_BYTES, Lexicon, parse_lexicon, write_lexicon
@@ -86,7 +86,7 @@ def add(
         raise typer.BadParameter("Give a file, or rules: --rule.")
     lexicon = _read_lexicon(file) if file else Lexicon([])
     lexicon.rules.extend(_parse_rule(each) for each in rule or [])
-    typer.echo(_open().add(name, description, lexicon, COMMAND_LINE_ID).dictionary_id)
+    typer.echo(_open().add(name, description, lexicon, COMMAND_LINE).dictionary_id)
 
 
 @app.command()

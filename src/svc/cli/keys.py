@@ -49,6 +49,15 @@ def create(
     max_characters_per_minute: Annotated[
         int | None, typer.Option(min=1, max=_HIGHEST_LIMIT, help="How many characters it may synthesize in a minute.")
     ] = None,
+    max_sockets: Annotated[
+        int | None, typer.Option(min=1, max=_HIGHEST_LIMIT, help="How many realtime sockets it may have open.")
+    ] = None,
+    max_voices: Annotated[
+        int | None, typer.Option(min=0, max=_HIGHEST_LIMIT, help="How many custom voices it may make.")
+    ] = None,
+    max_dictionaries: Annotated[
+        int | None, typer.Option(min=0, max=_HIGHEST_LIMIT, help="How many pronunciation dictionaries it may make.")
+    ] = None,
 ) -> None:
     """Create a key. It is shown once; only its hash is stored.
 
@@ -58,7 +67,7 @@ def create(
     expires_at = int(now) + _parse_duration(expires) if expires else None
     if not name.strip() or len(name) > _LONGEST_NAME or not name.isprintable():
         raise typer.BadParameter(f"The name must have 1 to {_LONGEST_NAME} printable characters.")
-    limits = KeyLimits(max_streams, max_waiting, max_characters_per_minute)
+    limits = KeyLimits(max_streams, max_waiting, max_characters_per_minute, max_sockets, max_voices, max_dictionaries)
     credential, key = _with_table(
         lambda table: table.create(now, name=name.strip(), scopes=[Scope(scope)], expires_at=expires_at, limits=limits)
     )
@@ -107,12 +116,24 @@ def change(
     max_characters_per_minute: Annotated[
         str | None, typer.Option(metavar="N|default", help="How many characters it may synthesize in a minute.")
     ] = None,
+    max_sockets: Annotated[
+        str | None, typer.Option(metavar="N|default", help="How many realtime sockets it may have open.")
+    ] = None,
+    max_voices: Annotated[
+        str | None, typer.Option(metavar="N|default", help="How many custom voices it may make.")
+    ] = None,
+    max_dictionaries: Annotated[
+        str | None, typer.Option(metavar="N|default", help="How many pronunciation dictionaries it may make.")
+    ] = None,
 ) -> None:
     """Change the limits of a key, which its tokens share. Servers apply it within SVC_KEYS_CACHE_SECONDS."""
     given = {
         "max_streams": (max_streams, 1),
         "max_waiting": (max_waiting, 0),
         "max_characters_per_minute": (max_characters_per_minute, 1),
+        "max_sockets": (max_sockets, 1),
+        "max_voices": (max_voices, 0),
+        "max_dictionaries": (max_dictionaries, 0),
     }
     limits = {name: _parse_limit(value, least) for name, (value, least) in given.items() if value is not None}
     if not limits:
@@ -202,7 +223,14 @@ def _parse_limit(limit: str, least: int) -> int | None:
 
 
 def _describe_limits(limits: KeyLimits) -> str:
-    units = {"max_streams": "streams", "max_waiting": "waiting", "max_characters_per_minute": "characters/min"}
+    units = {
+        "max_streams": "streams",
+        "max_waiting": "waiting",
+        "max_characters_per_minute": "characters/min",
+        "max_sockets": "sockets",
+        "max_voices": "voices",
+        "max_dictionaries": "dictionaries",
+    }
     return (
         ", ".join(f"{value} {units[name]}" for name, value in asdict(limits).items() if value is not None) or "default"
     )

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from svc.auth.keys import COMMAND_LINE_ID
+from svc.auth.keys import COMMAND_LINE, COMMAND_LINE_ID
 from svc.cloning.cloner import Details
 from svc.cloning.refinement_queue import RefinementQueue
 from svc.cloning.trial import TrialSynthesis
@@ -240,7 +240,7 @@ async def _clone(clips: list[bytes], details: Details, refinement_queue: Refinem
     scheduler.start()
     try:
         await _wait_until_loaded(scheduler)
-        return await cloner.clone(clips, details, COMMAND_LINE_ID)
+        return await cloner.clone(clips, details, COMMAND_LINE)
     finally:
         await trial.close()
         await scheduler.close()

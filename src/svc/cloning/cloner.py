@@ -11,7 +11,7 @@ from typing import Any
 from svc.audio import decode
 from svc.audio.decode import Clip
 from svc.audio.flac import encode_flac
-from svc.auth.keys import Principal
+from svc.auth.keys import Principal, Quota
 from svc.cloning import reference as references
 from svc.cloning.reference import Reference
 from svc.cloning.refinement_queue import RefinementQueue
@@ -26,7 +26,6 @@ from svc.errors import (
     NoReference,
     NotVoiceOwner,
     StorageUnavailable,
-    VoiceLimitReached,
     VoiceNotFound,
 )
 from svc.metrics import Metrics
@@ -92,7 +91,7 @@ class VoiceCloner:
         refinement_queue: RefinementQueue,
         metrics: Metrics,
         *,
-        max_voices: int,
+        quota: Quota,
         keep_references: bool,
         require_consent: bool,
         refine: bool,
@@ -103,16 +102,15 @@ class VoiceCloner:
         self._custom_voices = custom_voices
         self._refinement_queue = refinement_queue
         self._metrics = metrics
-        self._max_voices = max_voices
+        self._quota = quota
         self._keep_references = keep_references
         self._require_consent = require_consent
         self._refine = refine
         self._waiting = 0
 
-    def require_place(self) -> None:
+    def require_place(self, caller: Principal) -> None:
         """Raises if no voice could be made now, whatever the request says: known before its recordings are read."""
-        if len(self._custom_voices) >= self._max_voices:
-            raise VoiceLimitReached(self._max_voices)
+        self._custom_voices.require_room(self._quota, caller)
         self._trial.require_ready()
         if self._waiting >= _MAX_WAITING:
             raise CloningBusy
@@ -121,10 +119,10 @@ class VoiceCloner:
         if self._require_consent and not given:
             raise ConsentRequired
 
-    async def clone(self, clips: Sequence[bytes], details: Details, key_id: str) -> CustomVoice:
+    async def clone(self, clips: Sequence[bytes], details: Details, caller: Principal) -> CustomVoice:
         """Makes a voice from recordings of one person and stores it. If anything fails, nothing is stored."""
         self.require_consent(details.consent)
-        self.require_place()
+        self.require_place(caller)
         if details.refine and not self._keep_references:
             raise NoReference
         async with self._reserve_place():
@@ -137,13 +135,15 @@ class VoiceCloner:
                 labels=details.labels,
                 language=details.language,
                 consent=details.consent,
-                key_id=key_id,
+                key_id=caller.key_id,
                 created_at=int(now),
                 changed_at=now,
                 **await self._make_voice_fields(analyzed, details.language),
             )
-            await self._trial.run_in_thread(self._custom_voices.add, voice, analyzed.flac, self._max_voices)
-        log.info("key %s cloned the voice %s (consent: %s)", key_id, voice.voice_id, "yes" if voice.consent else "no")
+            await self._trial.run_in_thread(self._custom_voices.add, voice, analyzed.flac, self._quota, caller)
+        log.info(
+            "key %s cloned the voice %s (consent: %s)", caller.key_id, voice.voice_id, "yes" if voice.consent else "no"
+        )
         if self._refine if details.refine is None else details.refine:
             await self._queue_refinement(voice)
         return voice

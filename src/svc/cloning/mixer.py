@@ -4,8 +4,7 @@ import logging
 import time
 from collections.abc import Iterator, Sequence
 
-from svc.auth.keys import Principal
-from svc.errors import VoiceLimitReached
+from svc.auth.keys import Principal, Quota
 from svc.voices.catalogue import Voice, VoiceCatalogue
 from svc.voices.custom_voice import NOT_MEASURED, CustomVoice, new_id
 from svc.voices.custom_voices import CustomVoices
@@ -16,15 +15,14 @@ log = logging.getLogger(__name__)
 
 
 class VoiceMixer:
-    def __init__(self, voices: VoiceCatalogue, custom_voices: CustomVoices, max_voices: int) -> None:
+    def __init__(self, voices: VoiceCatalogue, custom_voices: CustomVoices, quota: Quota) -> None:
         self._voices = voices
         self._custom_voices = custom_voices
-        self._max_voices = max_voices
+        self._quota = quota
 
     def mix(self, weights: Sequence[tuple[str, float]], name: str, description: str, caller: Principal) -> CustomVoice:
         """Stores the weighted mean of the voices with these ids. Raises `VoiceNotFound` if one does not exist."""
-        if len(self._custom_voices) >= self._max_voices:
-            raise VoiceLimitReached(self._max_voices)
+        self._custom_voices.require_room(self._quota, caller)
         voice = self._voices.mix(weights, caller)
         parts = voice.parts or ((voice, 1.0),)
         leaves = list(_list_leaves(parts))
@@ -44,7 +42,7 @@ class VoiceMixer:
             key_id=caller.key_id,
             consent=all(each.consent for each in voice.custom_parts),
         )
-        self._custom_voices.add(custom, None, self._max_voices)
+        self._custom_voices.add(custom, None, self._quota, caller)
         log.info("key %s mixed the voice %s", caller.key_id, custom.voice_id)
         return custom
 

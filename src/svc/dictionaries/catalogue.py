@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from threading import Lock
 
-from svc.auth.keys import ANYONE, Principal, is_operator
+from svc.auth.keys import ANYONE, Principal, Quota, is_operator
 from svc.dictionaries.dictionary import DamagedFile, Dictionary, Version, new_id
 from svc.dictionaries.lexicon import DEFAULT_LANGUAGE, Lexicon
 from svc.dictionaries.store import DictionaryStore, StoredFiles
-from svc.errors import DictionaryNotFound, NotDictionaryOwner, StorageUnavailable
+from svc.errors import DictionaryLimitReached, DictionaryNotFound, NotDictionaryOwner, StorageUnavailable
 from svc.tasks import Supervisor
 from svc.text.pronunciation_rules import Match, PronunciationRule, RuleMatcher
 
@@ -51,11 +51,11 @@ def describe_applied(rules: Iterable[object]) -> str:
 
 
 class Dictionaries:
-    def __init__(self, store: DictionaryStore, max_dictionaries: int, private: bool = False) -> None:
+    def __init__(self, store: DictionaryStore, quota: Quota, private: bool = False) -> None:
         """With `private`, a dictionary that a key of the keys table made does not exist for others of that table."""
         self.store = store
         self._private = private
-        self._max_dictionaries = max_dictionaries
+        self._quota = quota
         self._lock = Lock()
         self._generation = -1
         self._loaded: dict[str, Dictionary] = {}
@@ -133,7 +133,7 @@ class Dictionaries:
             log.error("the version %s of the dictionary %s is damaged: %s", version_id, dictionary_id, problem)
             raise DictionaryNotFound(f"{dictionary_id}/{version_id}") from problem
 
-    def add(self, name: str, description: str, lexicon: Lexicon, key_id: str) -> Dictionary:
+    def add(self, name: str, description: str, lexicon: Lexicon, caller: Principal) -> Dictionary:
         now = time.time()
         version = Version(new_id(), new_id(), int(now), tuple(lexicon.rules), lexicon.language)
         dictionary = Dictionary(
@@ -141,19 +141,27 @@ class Dictionaries:
             name,
             description,
             version.created_at,
-            key_id,
+            caller.key_id,
             version.version_id,
             len(version.rules),
             changed_at=now,
         )
-        self.store.add(dictionary, version, limit=self._max_dictionaries)
+        self.store.add(dictionary, version, lambda: self._require_room(caller))
         self.refresh()
         return dictionary
+
+    def _require_room(self, caller: Principal) -> None:
+        self.refresh()
+        if len(self._files) >= self._quota.all_keys:
+            raise DictionaryLimitReached(self._quota.all_keys)
+        limit = self._quota.of_key(caller, caller.limits.max_dictionaries)
+        if sum(dictionary.key_id == caller.key_id for dictionary in self._loaded.values()) >= limit:
+            raise DictionaryLimitReached(limit, of_key=True)
 
     def edit_rules(
         self, dictionary_id: str, edit: Callable[[Sequence[PronunciationRule]], Sequence[PronunciationRule]]
     ) -> Dictionary:
-        """Makes a new version with the rules that `edit` returns; the earlier ones stay."""
+        """Makes a new version with the rules that `edit` returns; of the earlier ones, the latest stay."""
 
         def revise(dictionary: Dictionary) -> tuple[Dictionary, Version]:
             before = self.read_version(dictionary_id, dictionary.version_id)

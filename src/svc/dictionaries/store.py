@@ -10,18 +10,22 @@ import logging
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 
 from svc import atomic_files
 from svc.dictionaries.dictionary import ID, STATE_FILE, VERSION_FILE, DamagedFile, Dictionary, Version, check_file
-from svc.errors import DictionaryLimitReached, DictionaryNotFound, StorageUnavailable, VersionLimitReached
+from svc.errors import DictionaryNotFound, StorageUnavailable
 
 log = logging.getLogger(__name__)
 
-MAX_VERSIONS = 1_000
+# Of one dictionary, beside the latest version. Older versions are removed.
+MAX_VERSIONS = 100
+MAX_VERSION_BYTES = 20_000_000
+_AGES_KEPT = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +56,7 @@ class DictionaryStore:
         self._removed = folder / "removed"
         self._lock = folder / ".lock"
         self._damaged: set[tuple[str, str]] = set()
+        self._read_created_at = lru_cache(_AGES_KEPT)(self._find_created_at)
 
     def tidy(self) -> None:
         """Finishes what a crash interrupted."""
@@ -110,6 +115,13 @@ class DictionaryStore:
             raise DamagedFile(str(problem)) from problem
         return content
 
+    def _find_created_at(self, dictionary_id: str, name: str) -> int:
+        """When a version was made; a damaged one counts as the oldest."""
+        try:
+            return Version.from_bytes(self.read_file(dictionary_id, name)).created_at
+        except DamagedFile:
+            return 0
+
     def is_removed(self, dictionary_id: str) -> bool:
         """Whether a dictionary with this id was removed. Ids are not used again."""
         return (self._removed / dictionary_id).exists()
@@ -119,10 +131,10 @@ class DictionaryStore:
             return set()
         return {each.name for each in self._removed.iterdir() if ID.fullmatch(each.name)}
 
-    def add(self, dictionary: Dictionary, version: Version, *, limit: int) -> None:
+    def add(self, dictionary: Dictionary, version: Version, require_room: Callable[[], None]) -> None:
+        """`require_room` may raise, while nobody else adds a dictionary."""
         with self._locked():
-            if len(self._folders()) >= limit:
-                raise DictionaryLimitReached(limit)
+            require_room()
             folder = self._folder / dictionary.dictionary_id
             try:
                 self._write(version.dictionary_id, version.file_name, version.to_bytes())
@@ -138,11 +150,36 @@ class DictionaryStore:
         with self._locked():
             dictionary, version = revise(self.read(dictionary_id))
             if version is not None:
-                if len(self._list(dictionary_id).versions) >= MAX_VERSIONS:
-                    raise VersionLimitReached(MAX_VERSIONS)
                 self._write(dictionary_id, version.file_name, version.to_bytes())
             self._write(dictionary_id, dictionary.file_name, dictionary.to_bytes())
+            if version is not None:
+                self._prune(dictionary_id)
             return dictionary
+
+    def prune(self, dictionary_id: str) -> set[str]:
+        """Removes the versions that are too many, and returns the names of their files: on every server the same."""
+        if not _are_too_many(self._weigh_earlier_versions(dictionary_id)):
+            return set()
+        with self._locked():
+            return self._prune(dictionary_id)
+
+    def _weigh_earlier_versions(self, dictionary_id: str) -> dict[str, int]:
+        latest = f"version-{self.read(dictionary_id).version_id}.json"
+        folder = self._folder / dictionary_id
+        return {name: (folder / name).stat().st_size for name in self._list(dictionary_id).versions - {latest}}
+
+    def _prune(self, dictionary_id: str) -> set[str]:
+        folder, sizes = self._folder / dictionary_id, self._weigh_earlier_versions(dictionary_id)
+        pruned, total = set[str](), 0
+        if not _are_too_many(sizes):
+            return pruned
+        oldest_last = sorted(sizes, key=lambda name: (self._read_created_at(dictionary_id, name), name), reverse=True)
+        for kept, name in enumerate(oldest_last):
+            total += sizes[name]
+            if kept >= MAX_VERSIONS or total > MAX_VERSION_BYTES:
+                (folder / name).unlink()
+                pruned.add(name)
+        return pruned
 
     def save_fetched(self, dictionary_id: str, name: str, content: bytes) -> None:
         """Writes a file from the object store; raises `DamagedFile`, or `DictionaryNotFound` if it was removed."""
@@ -215,3 +252,7 @@ class DictionaryStore:
         except OSError as error:
             log.error("dictionaries cannot be stored in %s: %s", self._folder, error)
             raise StorageUnavailable(str(error)) from error
+
+
+def _are_too_many(sizes: Mapping[str, int]) -> bool:
+    return len(sizes) > MAX_VERSIONS or sum(sizes.values()) > MAX_VERSION_BYTES

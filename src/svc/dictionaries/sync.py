@@ -4,9 +4,9 @@
     dictionaries/5xM3…/state-….json       the greatest name is the latest state
     dictionaries/removed/5xM3…            a tombstone: it wins over everything else, for good
 
-No object is ever changed: servers exchange the ones that they lack. So versions that two servers made at the same time
-are all kept, and both servers agree on the latest state, which has the greatest name. Every round compares everything,
-and repairs what is missing or was cut off.
+No object is ever changed: servers exchange the ones that they lack, and remove the oldest versions of a dictionary that
+has too many. So versions that two servers made at the same time are all kept, and both servers agree on the latest
+state, which has the greatest name. Every round compares everything, and repairs what is missing or was cut off.
 """
 
 import asyncio
@@ -114,6 +114,7 @@ class DictionarySync:
                 return
             if fetch:
                 await self._fetch_missing(dictionary_id, here, stored)
+                here = await self._prune(dictionary_id, here, stored)
             await self._upload_missing(dictionary_id, here, stored)
 
         wanted = local.keys() | (self._stored.keys() if fetch else set()) | (removed - self._stored_removed)
@@ -138,6 +139,15 @@ class DictionarySync:
                 self._log_damage(dictionary_id, name, str(problem))
             except DictionaryNotFound:  # removed here in the meantime
                 return
+
+    async def _prune(self, dictionary_id: str, here: StoredFiles, stored: StoredFiles) -> StoredFiles:
+        """Removes the versions that are too many, here and there; returns what is left of those that were here."""
+        try:
+            pruned = await asyncio.to_thread(self._store.prune, dictionary_id)
+        except (DictionaryNotFound, DamagedFile):  # removed meanwhile, or its state is not there yet
+            return here
+        await self._delete(dictionary_id, pruned & stored.versions)
+        return StoredFiles({name: size for name, size in here.sizes.items() if name not in pruned})
 
     async def _upload_missing(self, dictionary_id: str, here: StoredFiles, stored: StoredFiles) -> None:
         """Versions first: a server that finds the state finds its version, too."""

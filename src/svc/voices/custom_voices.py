@@ -6,7 +6,8 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, suppress
 from threading import Lock
 
-from svc.errors import StorageUnavailable, VoiceNotFound
+from svc.auth.keys import Principal, Quota
+from svc.errors import StorageUnavailable, VoiceLimitReached, VoiceNotFound
 from svc.tasks import Supervisor
 from svc.voices.catalogue import VoiceCatalogue
 from svc.voices.custom_voice import CustomVoice, DamagedVoice
@@ -47,8 +48,17 @@ class CustomVoices:
 
         return supervisor.repeating("voice_refresh", refresh, _POLL_SECONDS, expected=(OSError,))
 
-    def add(self, voice: CustomVoice, reference: bytes | None, limit: int) -> None:
-        self.store.add(voice, reference, limit=limit)
+    def require_room(self, quota: Quota, caller: Principal) -> None:
+        """Raises `VoiceLimitReached` if the caller may add no further voice."""
+        self.refresh()
+        if len(self) >= quota.all_keys:
+            raise VoiceLimitReached(quota.all_keys)
+        limit = quota.of_key(caller, caller.limits.max_voices)
+        if sum(voice.key_id == caller.key_id for voice in self._loaded.values()) >= limit:
+            raise VoiceLimitReached(limit, of_key=True)
+
+    def add(self, voice: CustomVoice, reference: bytes | None, quota: Quota, caller: Principal) -> None:
+        self.store.add(voice, reference, require_room=lambda: self.require_room(quota, caller))
         self.refresh()
 
     def change(

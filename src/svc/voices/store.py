@@ -157,10 +157,19 @@ class VoiceStore:
         """Whether a voice with this id was removed. Ids are not used again."""
         return (self._removed / voice_id).exists()
 
-    def add(self, voice: CustomVoice, reference: bytes | None, *, limit: int | None = None) -> None:
+    def add(
+        self,
+        voice: CustomVoice,
+        reference: bytes | None,
+        *,
+        limit: int | None = None,
+        require_room: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`require_room` may raise, while nobody else adds a voice."""
         with self._locked():
             if self.is_removed(voice.voice_id):
                 raise VoiceNotFound(voice.voice_id)
+            require_room()
             if limit is not None and len(self.signatures()) >= limit:
                 raise VoiceLimitReached(limit)
             self._write(voice, reference)

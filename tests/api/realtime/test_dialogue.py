@@ -281,7 +281,7 @@ def test_a_shutdown_finishes_dialogues(phonemizer: Phonemizer) -> None:
         service.engine.may_speak.clear()
         caller.send({"context_id": "a", "voices": VOICES}, {"context_id": "a", **_input("Hello there, and so on")})
         assert caller.socket.ping().wait(timeout=120)
-        eventually(lambda: not any(session.is_silent for session in service.server._connections._connected))
+        eventually(lambda: not any(session.makes_way for session in service.server._connections._connected))
         service.server.should_exit = True
         service.engine.may_speak.set()
         frames = caller.rest()

@@ -234,7 +234,7 @@ def test_too_many_sockets(phonemizer: Phonemizer) -> None:
     with running(phonemizer, max_sockets=1) as service, service.open("stream-input") as first:
         first.send({"text": "Hello."})
         assert first.socket.ping().wait(timeout=120)
-        eventually(lambda: not any(session.is_silent for session in service.server._connections._connected))
+        eventually(lambda: not any(session.makes_way for session in service.server._connections._connected))
         with pytest.raises(InvalidStatus) as refusal, service.open("multi-stream-input"):
             pass
         assert refusal.value.response.status_code == 429
@@ -248,7 +248,7 @@ def test_silent_sockets_make_room(phonemizer: Phonemizer, kind: str) -> None:
     with running(phonemizer, max_sockets=3) as service, service.open(kind) as active:
         active.send({"text": "Hello.", "context_id": "a"})
         eventually(lambda: service.sockets() == 1)
-        eventually(lambda: not any(session.is_silent for session in service.server._connections._connected))
+        eventually(lambda: not any(session.makes_way for session in service.server._connections._connected))
         with service.open(kind, {"xi-api-key": "invented"}) as oldest, service.open(kind) as later:
             eventually(lambda: service.sockets() == 3)
             with service.open(kind) as caller:
@@ -263,7 +263,7 @@ def test_silent_sockets_make_room(phonemizer: Phonemizer, kind: str) -> None:
 
 def test_authenticated_sockets_are_not_closed_for_others(guarded: tuple[Running, Clock]) -> None:
     service, _ = guarded
-    service.server._connections._limit = 1
+    service.server._connections._limits = {"websocket": 1}
     with service.open("multi-stream-input", {"xi-api-key": "right"}) as first:
         eventually(lambda: service.sockets() == 1)
         with pytest.raises(InvalidStatus), service.open("multi-stream-input", {"xi-api-key": "right"}):

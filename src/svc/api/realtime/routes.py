@@ -8,7 +8,7 @@ from fastapi import APIRouter, WebSocket
 from svc.api.authentication import read_handshake_credential
 from svc.api.errors import render_error
 from svc.api.language_header import describe_named_language
-from svc.api.realtime.connections import Connections
+from svc.api.realtime.connections import WEBSOCKET
 from svc.api.realtime.dialogue import DialogueMultiStreamInput, DialogueStreamInput
 from svc.api.realtime.session import Session, SessionDependencies, SocketClose, StreamParameters, close
 from svc.api.realtime.speech import MultiStreamInput, StreamInput
@@ -21,20 +21,18 @@ from svc.text.language import Language
 _DEFAULT_INACTIVITY_TIMEOUT, _MAX_INACTIVITY_TIMEOUT = 20.0, 180.0  # seconds
 
 
-def router(dependencies: SessionDependencies, connections: Connections, lifecycle: Lifecycle) -> APIRouter:
+def router(dependencies: SessionDependencies, lifecycle: Lifecycle) -> APIRouter:
     router = APIRouter(prefix="/v1", tags=["realtime"])
-
-    def check() -> None:
-        """Refuses before the handshake, which costs least and keeps clients from retrying at once."""
-        connections.require_capacity()
-        dependencies.scheduler.require_ready()
+    connections = dependencies.connections
 
     async def serve(
         kind: type[Session[Any]], socket: WebSocket, create: Callable[[StreamParameters], Session[Any]]
     ) -> None:
-        try:
-            check()
+        try:  # what is refused before the handshake costs least, and keeps clients from retrying at once
+            connections.require_capacity(WEBSOCKET)
+            dependencies.scheduler.require_ready()
             principal = await kind.authenticate(dependencies.verifier, read_handshake_credential(socket))
+            connections.require_capacity(WEBSOCKET, principal)
         except SvcError as error:
             await socket.send_denial_response(render_error(error))
             return
@@ -44,6 +42,7 @@ def router(dependencies: SessionDependencies, connections: Connections, lifecycl
         try:
             lifecycle.require_running()  # a shutdown may have begun during the handshake
             session = create(_parse_parameters(socket.query_params))
+            session.principal = principal
             with connections.register(session):
                 await session.run(principal)
         except SvcError as error:

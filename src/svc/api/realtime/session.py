@@ -14,6 +14,7 @@ from svc.api.authentication import read_handshake_credential, read_message_crede
 from svc.api.dialogue_voices import DialogueVoices
 from svc.api.errors import note_error
 from svc.api.realtime import messages
+from svc.api.realtime.connections import WEBSOCKET, Connections
 from svc.api.realtime.context import Context, EngineAccess
 from svc.api.realtime.messages import M
 from svc.api.realtime.server_messages import SocketMessages
@@ -52,6 +53,7 @@ class SessionDependencies:
     dialogue_voices: DialogueVoices
     dictionaries: Dictionaries
     verifier: Verifier
+    connections: Connections
     max_characters: int
 
 
@@ -88,6 +90,7 @@ class SocketClose(Exception):
 class Session(ABC, Generic[M]):
     """One task reads messages and one task speaks each text. The first that raises ends the session for all."""
 
+    protocol: ClassVar[str] = WEBSOCKET
     message_type: type[M]
     messages: ClassVar[type[SocketMessages]]
 
@@ -135,6 +138,10 @@ class Session(ABC, Generic[M]):
         self._draining = True
         if ending:
             await close(self._socket, ending, self.messages())
+
+    @property
+    def makes_way(self) -> bool:
+        return self.is_silent
 
     def drain(self) -> None:
         """Ends the session at shutdown: what was flushed is spoken, the rest is dropped."""
@@ -184,7 +191,7 @@ class Session(ABC, Generic[M]):
                 )
             else:
                 principal = await self._dependencies.verifier.recheck(principal)
-            self.principal = principal
+            self._dependencies.connections.identify(self, principal)
             self._identify(principal)
             parsed = messages.parse(self.message_type, message)
             self.characters += parsed.characters

@@ -5,7 +5,6 @@ import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from svc.api.realtime.connections import Connections
 from svc.api.realtime.session import SessionDependencies
 from svc.api.wyoming.events import MAX_EVENT_BYTES
 from svc.api.wyoming.session import WyomingLimits, WyomingSession
@@ -22,14 +21,13 @@ class WyomingServer:
         listening: socket.socket,
         dependencies: SessionDependencies,
         voices: VoiceCatalogue,
-        connections: Connections,
         lifecycle: Lifecycle,
         limits: WyomingLimits,
     ) -> None:
         self._listening = listening
         self._dependencies = dependencies
         self._voices = voices
-        self._connections = connections
+        self._connections = dependencies.connections
         self._lifecycle = lifecycle
         self._limits = limits
         self._tasks: set[asyncio.Task[None]] = set()

@@ -12,6 +12,7 @@ from wyoming.info import Describe
 from wyoming.ping import Ping, Pong
 from wyoming.tts import Synthesize, SynthesizeChunk, SynthesizeStart, SynthesizeStop
 
+from svc.api.realtime import connections
 from svc.api.realtime.context import Context, EngineAccess
 from svc.api.realtime.messages import DEFAULT_SCHEDULE
 from svc.api.realtime.session import SessionDependencies
@@ -41,6 +42,10 @@ class WyomingLimits:
 
 
 class WyomingSession:
+    protocol = connections.WYOMING
+    principal: Principal | None = None
+    """Nobody knows: the protocol has a share of the sockets instead."""
+
     def __init__(
         self,
         reader: asyncio.StreamReader,
@@ -84,6 +89,11 @@ class WyomingSession:
         self._dependencies.metrics.count_refusal(error)
         with suppress(OSError):
             await self._send([describe_error(error)])
+
+    @property
+    def makes_way(self) -> bool:
+        """While it speaks nothing: clients open a connection for each text."""
+        return self._text is None
 
     def drain(self) -> None:
         """Ends the connection at shutdown, once what was asked for has been spoken."""

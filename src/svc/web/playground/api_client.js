@@ -232,7 +232,6 @@ const ERROR_TITLES = {
   invalid_lexicon: "This file is not a lexicon",
   pronunciation_dictionary_not_found: "This dictionary no longer exists",
   pronunciation_dictionary_limit_reached: "There is no room for another dictionary",
-  pronunciation_dictionary_version_limit_reached: "This dictionary has too many versions",
   no_reference: "This voice cannot be improved",
   built_in_voice: "This voice is built in",
   mixed_voice: "This mix is not stored",
