@@ -39,9 +39,9 @@ static: $(VENV)/dev.stamp
 	$(BIN)/python scripts/check_large_files.py
 	$(BIN)/mypy
 
-# Known vulnerabilities of the pinned packages. Offline it only warns.
+# Known vulnerabilities of the pinned packages. Offline it says that nothing was audited; for a release, AUDIT=--required.
 audit: $(VENV)/dev.stamp
-	@$(BIN)/python scripts/audit_dependencies.py
+	@$(BIN)/python scripts/audit_dependencies.py $(AUDIT)
 
 # The machine's Chromium, or Debian's, unpacked into the environment; without either, the tests of the page are skipped.
 browser: $(VENV)/dev.stamp
