@@ -3,11 +3,13 @@
 import json
 import re
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
+from svc.auth.keys import KeyLimits
 from svc.cli.main import main
 
 
@@ -69,7 +71,7 @@ def test_limits_of_a_key(keys: Callable[..., Result]) -> None:
     def list_limits() -> list[dict[str, int | None]]:
         return [each["limits"] for each in json.loads(keys("list", "--json").stdout)]
 
-    none = {"max_streams": None, "max_waiting": None, "max_characters_per_minute": None}
+    none = asdict(KeyLimits())
     assert list_limits() == [{**none, "max_streams": 4, "max_characters_per_minute": 60_000}, none]
     shown = " ".join(keys("list").stdout.split())
     assert "4 streams" in shown
@@ -79,6 +81,10 @@ def test_limits_of_a_key(keys: Callable[..., Result]) -> None:
     assert changed.code == 0
     assert "0 waiting, 60000 characters/min" in " ".join(changed.stderr.split())
     assert list_limits() == [{**none, "max_waiting": 0, "max_characters_per_minute": 60_000}, none]
+    stored = ("--max-sockets", "5", "--max-voices", "0", "--max-dictionaries", "7")
+    assert "5 sockets, 0 voices, 7 dictionaries" in " ".join(keys("change", key, *stored).stderr.split())
+    assert keys("create", "--name", "Cid", *stored).code == 0
+    assert list_limits()[2] == {**none, "max_sockets": 5, "max_voices": 0, "max_dictionaries": 7}
 
 
 def test_an_empty_table(keys: Callable[..., Result]) -> None:
