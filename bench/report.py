@@ -1,8 +1,10 @@
-"""Prints a benchmark's table, and saves it with all figures to docs/benchmarks/<today>."""
+"""Prints a benchmark's table, and saves it as a page of docs/benchmarks, and all figures beside this file."""
 
 import json
 import os
 import platform
+import shutil
+import subprocess
 import sys
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -15,7 +17,9 @@ from rich.table import Table
 
 from svc.settings import Settings
 
-_RESULTS = Path(__file__).parent.parent / "docs" / "benchmarks"
+_ROOT = Path(__file__).parent.parent
+_PAGES = _ROOT / "docs" / "benchmarks"
+_FIGURES = _ROOT / "bench" / ".figures"  # not committed: too large, and no reader needs them
 
 
 @dataclass
@@ -39,33 +43,45 @@ class Report:
             console.print(note, highlight=False, markup=False)
 
     def save(self, folder: Path | None) -> None:
-        """Writes NAME.md and NAME.json; the default folder is docs/benchmarks/<today>."""
+        """Writes NAME.md and NAME.json: both to the folder, or else to docs/benchmarks and bench/.figures."""
         now = datetime.now(UTC)
-        folder = results_folder(folder)
-        folder.mkdir(parents=True, exist_ok=True)
-        machine = _describe_machine()
-        content = {"measured": now.isoformat(timespec="seconds"), "machine": machine, **self.figures}
-        (folder / f"{self.name}.json").write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+        page, figures = (folder or _PAGES) / f"{self.name}.md", figures_file(self.name, folder)
+        for file in (page, figures):
+            file.parent.mkdir(parents=True, exist_ok=True)
+        commit, machine = _read_commit(), _describe_machine()
+        content = {
+            "measured": now.isoformat(timespec="seconds"), "commit": commit, "machine": machine, **self.figures
+        }  # fmt: skip
+        figures.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n")
         lines = [
             f"# {self.title}",
             "",
-            f"{now:%Y-%m-%d %H:%M} UTC, {', '.join(f'{value} {key}' for key, value in machine.items())}.",
+            f"{now:%Y-%m-%d %H:%M} UTC, commit {commit}, "
+            f"{', '.join(f'{value} {key}' for key, value in machine.items())}.",
             "",
             _format_row(self.columns),
             _format_row(["---"] * len(self.columns)),
             *(_format_row(row) for row in self.rows),
             *(f"\n{note}" for note in self.notes),
         ]
-        (folder / f"{self.name}.md").write_text("\n".join(lines) + "\n")
+        page.write_text("\n".join(lines) + "\n")
 
 
-def results_folder(folder: Path | None) -> Path:
-    """The given folder, or that of today."""
-    return folder or _RESULTS / datetime.now(UTC).date().isoformat()
+def figures_file(name: str, folder: Path | None) -> Path:
+    """All figures of the benchmark's last run."""
+    return (folder or _FIGURES) / f"{name}.json"
 
 
 def _format_row(cells: list[str]) -> str:
     return f"| {' | '.join(cells)} |"
+
+
+def _read_commit() -> str:
+    """What is measured, with a plus if files differ from it."""
+    if (git := shutil.which("git")) is None:
+        return "unknown"
+    command = [git, "describe", "--always", "--exclude=*", "--dirty=+"]
+    return subprocess.run(command, cwd=_ROOT, capture_output=True, text=True).stdout.strip() or "unknown"
 
 
 def _describe_machine() -> dict[str, str]:

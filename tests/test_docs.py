@@ -11,7 +11,9 @@ from svc.audio.formats import OUTPUT_FORMATS
 from svc.settings import Settings
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), ROOT / "bench/README.md"]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / "bench").rglob("README.md"))]
+NOTES = sorted((ROOT / "training").glob("*.md")) + sorted((ROOT / "training").glob("*/*.md"))
+RESULTS = ROOT / "docs/benchmarks"
 
 
 def test_configuration_page_is_made_from_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,7 +55,27 @@ def test_every_setting_that_is_mentioned_exists() -> None:
         assert set(re.findall(r"\bSVC_[A-Z_]+[A-Z]\b", page.read_text())) <= known, page
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [*PAGES, *NOTES], ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\((?!https?://|#)([^)#]+)", page.read_text()):
         assert (page.parent / target).exists(), target
+
+
+def test_every_benchmark_page_is_in_the_list_and_says_when_and_of_what() -> None:
+    pages = {path.name for path in RESULTS.iterdir()} - {"README.md"}
+    assert set(re.findall(r"\]\(([^)]+)\)", (RESULTS / "README.md").read_text())) - {"../../bench/README.md"} == pages
+    for page in pages:
+        assert re.search(
+            r"^\d{4}-\d\d-\d\d[^|]*commit [0-9a-f]{7,}\+?[^|]*cores", (RESULTS / page).read_text(), re.M
+        ), page
+
+
+@pytest.mark.parametrize(
+    "page", [*PAGES, *NOTES, *ROOT.glob("training/*/recipe.sh")], ids=lambda page: str(page.relative_to(ROOT))
+)
+def test_every_program_of_ours_that_is_named_exists(page: Path) -> None:
+    ours = "|".join(["bench", *(path.parent.name for path in ROOT.glob("training/*/__init__.py"))])
+    for program in re.findall(rf"(?:-m |`(?=bench))((?:{ours})(?:\.\w+)+)(?!/)", page.read_text()):
+        path = program.replace(".", "/")
+        places = [base / end for base in (ROOT, ROOT / "training") for end in (f"{path}.py", f"{path}/__main__.py")]
+        assert any(place.exists() for place in places), program

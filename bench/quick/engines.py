@@ -56,7 +56,7 @@ def main(
         ["from the start to ready", *(f"{loading[name]:.1f} s" for name in names)],
     ]
     report = Report(
-        "engines",
+        "speed-over-http",
         f"Engines over HTTP: median of {rounds} rounds",
         ["", *(f"SVC_ENGINE={name}" for name in names)],
         rows,

@@ -11,7 +11,7 @@ from bench.load.listeners import make_texts, quantile
 from bench.report import Report
 from bench.scale.simulation import STARVED_OVER, Machine, Outcome, Text, simulate
 
-MEASURED = Path(__file__).parents[2] / "docs/benchmarks/2026-11-17/load-overload.json"
+MEASURED = Path(__file__).with_name("measured_overload.json")
 
 TWO_CORES = Machine("2 ARM cores (Neoverse N1)", workers=1, speech_a_second=23.4)
 """`load-overload` of 2026-11-17: what it spoke when it was asked for more than it could, in three formats."""

@@ -62,6 +62,9 @@ def main(
     degraded: Annotated[bool, typer.Option(help="Also clone from degraded recordings.")] = True,
     refined: Annotated[bool, typer.Option(help="Also refine the clones.")] = True,
     eval_home: options.EvalHome = options.EVAL_HOME,
+    page: Annotated[
+        str | None, typer.Option(help="Name of the page with the table; default: clone, or refined-clone.")
+    ] = None,
     keep: options.Keep = None,
     output: options.Output = None,
 ) -> None:
@@ -94,6 +97,7 @@ def main(
             for name, degradation in DEGRADATIONS.items() if degraded else ():
                 session.measure_degraded(name, person, degradation, english)
     report = _make_report(session, len(people))
+    report.name = page or report.name
     report.show()
     report.save(output)
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from bench import engine_process, options
-from bench.report import Report, results_folder
+from bench.report import Report, figures_file
 from bench.slow import concurrency, engine_speed, teacher_similarity
 
 Figures = dict[str, Any]
@@ -56,7 +56,7 @@ def main(
             measures[Part.CLONES] = lambda: teacher_similarity.summarize(
                 teacher_similarity.measure_clones(speakers, clones, teacher, eval_home, folder)
             )
-        known = results_folder(output) / "turbo.json"
+        known = figures_file("beside-other-engines", output)
         figures: Figures = json.loads(known.read_text()) if known.exists() else {}
         for part, measure in measures.items():
             if part in (only or list(Part)):
@@ -71,7 +71,7 @@ _ENGINES = [engine_process.TURBO, engine_process.TEACHER, engine_process.KOKORO,
 
 def _make_report(figures: Figures) -> Report:
     report = Report(
-        "turbo",
+        "beside-other-engines",
         "svc-turbo beside its teacher, Piper and kokoro-onnx",
         ["measure", *_ENGINES, "svc-turbo to its teacher", "bar", "stretch"],
         figures={part: figures[part] for part in Part if part in figures},

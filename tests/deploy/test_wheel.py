@@ -47,5 +47,11 @@ def test_it_holds_the_guides(wheel: Path) -> None:
     assert Path(done.stdout.strip()) == wheel / "svc/docs"
 
 
+def test_it_holds_no_figures_of_benchmarks(wheel: Path) -> None:
+    """Tables are for readers; what they were made of is large."""
+    kinds = {path.suffix for path in (wheel / "svc/docs").rglob("*") if path.is_file()}
+    assert kinds == {".md", ".png"}
+
+
 def test_it_holds_the_licences(wheel: Path) -> None:
     assert {path.name for path in wheel.glob("*.dist-info/licenses/*")} == {"LICENSE", "NOTICE"}

@@ -83,7 +83,6 @@ def test_pictures_are_served(client: TestClient) -> None:
         "/docs/nothing",
         "/docs/../pyproject.toml",
         "/docs/..%2Fpyproject.toml",
-        "/docs/benchmarks/2026-11-15/speed.json",
         "/docs/assets/nothing.js",
         "/docs/assets/..%2Fdocs_site.py",
         "/docs/assets/..%2Ftemplates%2Fguide.html",
@@ -93,6 +92,14 @@ def test_other_files_are_not_found(path: str, client: TestClient) -> None:
     answer = client.get(path)
     assert answer.status_code == 404
     assert answer.json()["detail"]["status"] == "not_found"
+
+
+def test_of_the_folder_only_guides_and_pictures_are_served(tmp_path: Path) -> None:
+    (tmp_path / "figures.json").write_text("{}")
+    site = DocsSite(tmp_path)
+    assert site.render_page("figures.json") is None
+    assert site.render_page("figures") is None
+    assert site.find_picture("figures.json") is None
 
 
 def test_html_in_a_guide_is_escaped() -> None:
