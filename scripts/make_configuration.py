@@ -25,6 +25,7 @@ With an invalid value the server does not start, and the error names the variabl
 _COMPUTED = {
     "key_max_voices": "a quarter of SVC_MAX_CUSTOM_VOICES",
     "key_max_dictionaries": "a quarter of SVC_MAX_DICTIONARIES",
+    "token_max_characters_per_minute": "SVC_MAX_CHARACTERS",
     "engine_processes": "a quarter of the number of cores; 1 on a GPU",
     "cache_dir": "`~/.cache/svc`",
     "data_dir": "`~/.local/share/svc`",

@@ -148,7 +148,12 @@ def _add_routes(
     state.register(service.metrics.registry)
     for router in (
         health.router(
-            service.scheduler, service.supervisor, service.voice_sync, service.dictionary_sync, service.lifecycle
+            service.scheduler,
+            service.supervisor,
+            service.voice_sync,
+            service.dictionary_sync,
+            service.lifecycle,
+            settings.is_exposed,
         ),
         metrics_api.router(service.metrics.registry),
         speech.router(synthesis, voices, voice_settings, service.dictionaries),
@@ -165,7 +170,7 @@ def _add_routes(
         tokens.router(service.tokens),
     ):
         app.include_router(router)
-    pages.add_pages(app, DocsSite(find_docs_folder()))
+    pages.add_pages(app, DocsSite(find_docs_folder()), settings.is_exposed)
     not_offered.add_not_found(app)
 
 

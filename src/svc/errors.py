@@ -64,6 +64,7 @@ A request that does not match the schema gets a 422 with a list of validation er
 
 import math
 from collections.abc import Iterable
+from typing import Literal
 
 _TYPES = {
     401: "authentication_error",
@@ -543,15 +544,15 @@ class RateLimitExceeded(SvcError):
     http_status = 429
     status = "rate_limit_exceeded"
 
-    def __init__(self, limit: int, retry_after: float, all_keys: bool = False) -> None:
+    def __init__(self, limit: int, retry_after: float, whose: Literal["key", "token", "all keys"] = "key") -> None:
         """`retry_after` is infinite for a text that is longer than a minute's allowance."""
-        whose, setting = (
-            ("All keys together", "SVC_MAX_CHARACTERS_PER_MINUTE")
-            if all_keys
-            else ("This key", "SVC_KEY_MAX_CHARACTERS_PER_MINUTE, or --max-characters-per-minute of `svc keys`")
-        )
+        who, setting = {
+            "key": ("This key", "SVC_KEY_MAX_CHARACTERS_PER_MINUTE, or --max-characters-per-minute of `svc keys`"),
+            "token": ("This token", "SVC_TOKEN_MAX_CHARACTERS_PER_MINUTE"),
+            "all keys": ("All keys together", "SVC_MAX_CHARACTERS_PER_MINUTE"),
+        }[whose]
         advice = "Send shorter texts." if math.isinf(retry_after) else f"Try again in {math.ceil(retry_after)} seconds."
-        super().__init__(f"{whose} may synthesize {limit} characters a minute ({setting}). {advice}")
+        super().__init__(f"{who} may synthesize {limit} characters a minute ({setting}). {advice}")
         self.retry_after = None if math.isinf(retry_after) else _to_whole_seconds(retry_after)
 
 

@@ -68,7 +68,20 @@ def create_server(app: FastAPI, settings: Settings, *, share_port: bool = False,
         ws_per_message_deflate=False,  # compressing Base64 audio costs time and saves little
     )
     logging.getLogger("uvicorn.error").addFilter(_keep_record)
-    return Server(config, app.state.lifecycle, app.state.connections, settings.shutdown_seconds, share_port, silent)
+    return Server(
+        config,
+        app.state.lifecycle,
+        app.state.connections,
+        settings.shutdown_seconds,
+        share_port,
+        silent,
+        describe_access(settings),
+    )
+
+
+def describe_access(settings: Settings) -> str:
+    """What is printed after the address of a server."""
+    return " and is OPEN: it needs no key; set SVC_API_KEY" if settings.is_exposed else ""
 
 
 class Server(uvicorn.Server):
@@ -82,8 +95,10 @@ class Server(uvicorn.Server):
         shutdown_seconds: float,
         share_port: bool,
         silent: bool,
+        notice: str = "",
     ) -> None:
         super().__init__(config)
+        self._notice = notice
         self._lifecycle = lifecycle
         self._connections = connections
         self._shutdown_seconds = shutdown_seconds
@@ -99,7 +114,7 @@ class Server(uvicorn.Server):
         for each in [] if self._silent else sockets or []:
             host, port = each.getsockname()[:2]
             shown = f"[{host}]" if ":" in host else host
-            print(f"svc listens on http://{shown}:{port}", flush=True)
+            print(f"svc listens on http://{shown}:{port}{self._notice}", flush=True)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """The first signal drains the server, which then exits with 0; a second one ends it at once."""

@@ -12,7 +12,7 @@ from svc.auth.housekeeping import Housekeeping
 from svc.auth.keys import KeyLimits, Quota, StaticKeys
 from svc.auth.table import KeysTable
 from svc.auth.tokens import Tokens
-from svc.auth.verifier import Verifier, warn_if_exposed
+from svc.auth.verifier import Verifier
 from svc.cloning.cloner import VoiceCloner
 from svc.cloning.gradients import GradientRefiner, VoiceRefiner
 from svc.cloning.loudness_worker import LoudnessWorker
@@ -47,6 +47,13 @@ from svc.voices.store import VoiceStore
 from svc.voices.sync import VoiceSync
 
 log = logging.getLogger(__name__)
+
+log = logging.getLogger(__name__)
+
+EXPOSED = (
+    "this server is OPEN. It needs no key, so whoever can reach it can speak, clone and remove voices.\n"
+    "  Set SVC_API_KEY, SVC_API_KEYS or SVC_API_KEYS_TABLE, or listen on 127.0.0.1 only."
+)
 
 # One process cannot encode and send the audio of more.
 _MAX_REMOTE_WORKERS = 256
@@ -139,7 +146,8 @@ class Service:
     @asynccontextmanager
     async def open(self) -> AsyncIterator[None]:
         """The engine is loaded meanwhile, and at the end what it has begun is finished."""
-        warn_if_exposed(self._settings.host, self.verifier.open)
+        if self._settings.is_exposed:
+            log.warning("\n%s\n  WARNING: %s\n%s", "!" * 76, EXPOSED, "!" * 76)
         self.scheduler.start()
         self._trial.open()
         if self._count_workers:
@@ -285,6 +293,7 @@ def create_admission(
         max_load=settings.max_load,
         queue_seconds=settings.queue_seconds,
         clip_queue_seconds=settings.clip_queue_seconds,
+        token_rate=settings.token_max_characters_per_minute,
     )
 
 

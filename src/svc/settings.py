@@ -1,5 +1,6 @@
 """All settings. Each is read from the environment variable of its name with the prefix SVC_."""
 
+import ipaddress
 import math
 import os
 from collections.abc import Callable
@@ -231,6 +232,10 @@ class Settings(BaseSettings):
     key_max_characters_per_minute: int | None = Field(None, ge=1)
     """SVC_MAX_CHARACTERS_PER_MINUTE for each key."""
 
+    token_max_characters_per_minute: int = Field(default_factory=lambda data: data.get("max_characters", 40_000), ge=1)
+    """SVC_MAX_CHARACTERS_PER_MINUTE for each token of a browser, within what its key may; by default
+    SVC_MAX_CHARACTERS, the longest text of one request."""
+
     redis_url: SecretStr | None = None
     """A Redis server through which the limits hold for all replicas together: `redis://host:6379/0`. While it is
     unavailable, every replica applies them by itself."""
@@ -339,10 +344,22 @@ class Settings(BaseSettings):
     def has_several_keys(self) -> bool:
         return self.api_keys_table is not None or len(self.static_keys()) > 1
 
+    @property
+    def is_exposed(self) -> bool:
+        """Whether a service without keys listens on more than the loopback interface."""
+        return not self.static_keys() and self.api_keys_table is None and not _is_loopback(self.host)
+
     def static_keys(self) -> list[str]:
         """The keys of SVC_API_KEY and SVC_API_KEYS."""
         one = [self.api_key.get_secret_value().strip()] if self.api_key else []
         return one + (_split(self.api_keys) if self.api_keys else [])
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def _split(keys: SecretStr) -> list[str]:

@@ -13,7 +13,7 @@ from svc.auth.housekeeping import Housekeeping
 from svc.auth.keys import ANYONE, KeyLimits, Kind, Scope, StaticKeys, generate_credential, hash_credential
 from svc.auth.table import KeysTable
 from svc.auth.tokens import Tokens
-from svc.auth.verifier import Verifier, warn_if_exposed
+from svc.auth.verifier import Verifier
 from svc.errors import InsufficientScope, InvalidApiKey, KeysUnavailable, MissingApiKey, NotSupported
 from tests.auth.clock import Clock
 
@@ -382,20 +382,3 @@ def test_no_secret_in_repr_errors_or_logs(url: str, clock: Clock, caplog: pytest
                 assert secret not in caplog.text
 
     asyncio.run(main())
-
-
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.7", "example.org", ""])
-def test_open_service_that_others_can_reach_logs_a_warning(host: str, caplog: pytest.LogCaptureFixture) -> None:
-    warn_if_exposed(host, is_open=True)
-    assert "this service is OPEN" in caplog.text
-
-
-@pytest.mark.parametrize("host", ["127.0.0.1", "127.1.2.3", "::1", "localhost"])
-def test_no_warning_on_loopback(host: str, caplog: pytest.LogCaptureFixture) -> None:
-    warn_if_exposed(host, is_open=True)
-    assert not caplog.text
-
-
-def test_no_warning_with_keys(caplog: pytest.LogCaptureFixture) -> None:
-    warn_if_exposed("0.0.0.0", is_open=False)
-    assert not caplog.text

@@ -77,6 +77,15 @@ def test_compose_file_fits_its_schema() -> None:
     check_against_schema(COMPOSE, "compose-spec")
 
 
+@pytest.mark.parametrize("file", [COMPOSE, ROOT / "deploy/monitoring/compose.yaml"])
+def test_compose_files_start_no_open_server(file: Path) -> None:
+    """A variable that is needed for the key and is not given ends `docker compose`."""
+    service = yaml.safe_load(file.read_text())["services"]["svc"]
+    keys = [value for name, value in service["environment"].items() if name.startswith("SVC_API_KEY")]
+    assert keys
+    assert all(re.search(r"\$\{\w+:\?", value) for value in keys)
+
+
 def test_compose_variables_are_those_of_the_example() -> None:
     asked = set(re.findall(r"\$\{(\w+)", COMPOSE.read_text()))
     given = set(re.findall(r"^(\w+)=$", (ROOT / "deploy/example.env").read_text(), re.MULTILINE))

@@ -11,7 +11,7 @@ import time
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Self
+from typing import Literal, Self
 
 from svc.admission import capacity
 from svc.admission.capacity import Demand
@@ -145,8 +145,10 @@ class Admission:
         max_load: float,
         queue_seconds: float,
         clip_queue_seconds: float,
+        token_rate: int | None = None,
     ) -> None:
-        """`all_keys` limits all keys together; `each_key` limits a key that has no limits of its own."""
+        """`all_keys` limits all keys together; `each_key` limits a key that has no limits of its own; `token_rate` are
+        the characters a minute of a token."""
         self._all_keys = all_keys
         self._key_share = _KEY_SHARE if several_keys else 1.0
         self._each_key = all_keys.share(self._key_share).of_key(each_key)
@@ -158,6 +160,7 @@ class Admission:
         self._max_load = max_load
         self._queue_seconds = queue_seconds
         self._clip_queue_seconds = clip_queue_seconds
+        self._token_rate = token_rate
         self._places = _Places()
         self._waiting: list[_Waiter] = []
         self._polling: asyncio.TimerHandle | None = None
@@ -194,12 +197,15 @@ class Admission:
 
     async def spend(self, principal: Principal, characters: int) -> None:
         """Counts characters; raises `RateLimitExceeded` if they are too many for this minute."""
-        key_limit = self.limits_of(principal).max_characters_per_minute
-        for key_id, limit in ((principal.key_id, key_limit), (_ALL_KEYS, self._all_keys.max_characters_per_minute)):
-            if limit is not None:
-                wait_seconds = await self._shared.spend(key_id, characters, limit)
-                if wait_seconds is not None:
-                    raise RateLimitExceeded(limit, wait_seconds, all_keys=key_id == _ALL_KEYS)
+        rates: list[tuple[str, int | None, Literal["key", "token", "all keys"]]] = [
+            (principal.key_id, self.limits_of(principal).max_characters_per_minute, "key"),
+            (_ALL_KEYS, self._all_keys.max_characters_per_minute, "all keys"),
+        ]
+        if principal.token_id:  # first: what a token is refused does not count for its key
+            rates.insert(0, (principal.token_id, self._token_rate, "token"))
+        for name, limit, whose in rates:
+            if limit is not None and (wait_seconds := await self._shared.spend(name, characters, limit)) is not None:
+                raise RateLimitExceeded(limit, wait_seconds, whose)
         self._metrics.characters.inc(characters)
 
     def release(self, place: Place) -> None:

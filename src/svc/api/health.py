@@ -19,6 +19,7 @@ def router(
     voice_sync: VoiceSync | None,
     dictionary_sync: DictionarySync | None,
     lifecycle: Lifecycle,
+    is_exposed: bool,
 ) -> APIRouter:
     router = APIRouter(tags=["operations"])
 
@@ -40,12 +41,13 @@ def router(
 
     @router.get("/readyz")
     async def ready(response: Response) -> dict[str, Any]:
-        """The same as `/health`, plus the state of the background tasks and the lag of the mirror."""
+        """The same as `/health`, plus the state of the background tasks, the lag of the mirror, and whether the server
+        needs no key although more than its own machine can reach it (`exposed`)."""
         # Neither makes the service unready: it speaks and clones without them.
         background = {name: describe_task(state) for name, state in supervisor.states().items()}
         syncs = {"voice_mirror": voice_sync, "dictionary_mirror": dictionary_sync}
         lag = {name: describe_lag(sync.lag()) for name, sync in syncs.items() if sync}
-        return {**check_engine(response), "background": background, **lag}
+        return {**check_engine(response), "exposed": is_exposed, "background": background, **lag}
 
     return router
 

@@ -50,6 +50,12 @@ _INTERACTIVE_POLICY = _BASE_POLICY | {
 }
 
 
+_EXPOSED = (
+    '<div class="banner" role="note"><p><strong>This server is open.</strong> It needs no key, so whoever can reach it '
+    'can speak, clone and remove voices. <a href="docs/security">Set a key</a>.</p></div>'
+)
+
+
 def _make_headers(policy: Mapping[str, str]) -> dict[str, str]:
     return {
         "content-security-policy": "; ".join(f"{directive} {source}" for directive, source in policy.items()),
@@ -66,9 +72,9 @@ _PLAYGROUND_HEADERS = {
 }
 
 
-def add_pages(app: FastAPI, docs_site: DocsSite) -> None:
+def add_pages(app: FastAPI, docs_site: DocsSite, is_exposed: bool) -> None:
     mimetypes.add_type("text/javascript", ".js")  # Python 3.11 and some systems have older names for it
-    playground = _Playground()
+    playground = _Playground(_EXPOSED if is_exposed else "")
     app.mount("/page", playground)
     app.include_router(_create_playground_router(playground))
     app.mount(f"{ROOT}/assets", StaticFiles(packages=[("svc.web", "docs"), ("fastapi_swagger", "resources")]))
@@ -78,11 +84,11 @@ def add_pages(app: FastAPI, docs_site: DocsSite) -> None:
 class _Playground(StaticFiles):
     """The playground: its static files and its HTML page, all with the same headers."""
 
-    def __init__(self) -> None:
+    def __init__(self, notice: str) -> None:
         super().__init__(packages=[("svc.web", "playground")])
         # "<" is escaped so that no value can end the script element that holds the JSON.
         config = json.dumps(playground_config()).replace("<", "\\u003c")
-        self._html = Template(_read_template("playground")).substitute(config=config)
+        self._html = Template(_read_template("playground")).substitute(config=config, notice=notice)
         self._etag = f'"{hashlib.sha256(self._html.encode()).hexdigest()[:32]}"'
 
     def page_response(self, request: Request) -> Response:

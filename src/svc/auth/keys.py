@@ -53,6 +53,8 @@ class Principal:
     """The credential's hash, with which it is looked up again; None if it is not in the keys table."""
     limits: KeyLimits = KeyLimits()
     """Those of the key `key_id`: a token shares them with the key that it was minted with."""
+    token_id: str | None = None
+    """Identifies the token, if it is one: beside the limits of its key, it has a rate of its own."""
 
     def may(self, *scopes: Scope) -> bool:
         """Whether it has one of these scopes, or the full one."""

@@ -1,7 +1,5 @@
 """Verification of credentials, for requests and for sockets."""
 
-import ipaddress
-import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
@@ -19,8 +17,6 @@ from svc.auth.keys import (
 )
 from svc.auth.table import KeysTable
 from svc.errors import InsufficientScope, InvalidApiKey, KeysUnavailable, MissingApiKey
-
-log = logging.getLogger(__name__)
 
 _MAX_KNOWN = 10_000
 _MAX_UNKNOWN = 1_000
@@ -99,7 +95,8 @@ class Verifier:
             raise InvalidApiKey
         if key.kind is Kind.KEY:
             self._note_use(key.id)
-        return Principal(key.minted_by or key.id, key.scopes, key.expires_at, digest, key.limits)
+        token_id = None if key.kind is Kind.KEY else key.id
+        return Principal(key.minted_by or key.id, key.scopes, key.expires_at, digest, key.limits, token_id)
 
     def _has_lost_its_static_key(self, token: StoredKey) -> bool:
         if token.minted_by is None or token.minted_with is None or not is_operator(token.minted_by):
@@ -162,23 +159,3 @@ class KeyCache:
         entries[digest] = entry
         while len(entries) > max_entries:
             entries.popitem(last=False)
-
-
-def warn_if_exposed(host: str, is_open: bool) -> None:
-    """Logs a warning if a service without keys listens on more than the loopback interface."""
-    if is_open and not _is_loopback(host):
-        log.warning(
-            "\n%s\n  WARNING: this service is OPEN. It listens on %s and needs no key,\n"
-            "  so anyone who can reach it can use it. Set SVC_API_KEY, SVC_API_KEYS or\n"
-            "  SVC_API_KEYS_TABLE, or listen on 127.0.0.1 only.\n%s",
-            "!" * 76,
-            host,
-            "!" * 76,
-        )
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False

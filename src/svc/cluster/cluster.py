@@ -13,6 +13,7 @@ from ray.serve.config import ProxyLocation
 from ray.serve.exceptions import RayServeException
 
 from svc.cluster import application
+from svc.server import describe_access
 from svc.settings import Settings
 
 _OBJECT_STORE_BYTES = 256 * 2**20  # audio on its way to the API
@@ -60,7 +61,7 @@ def remove(settings: Settings) -> None:
 def _report(settings: Settings, ended: threading.Event) -> None:
     """Prints where the service is, and its state whenever that changes."""
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    print(f"svc serves on http://{host}:{settings.port}", flush=True)
+    print(f"svc serves on http://{host}:{settings.port}{describe_access(settings)}", flush=True)
     shown = ""
     while not ended.wait(_POLL_SECONDS):
         if (state := describe_state()) != shown:
