@@ -12,12 +12,12 @@ import av
 import pytest
 from fastapi.testclient import TestClient
 
-from svc.api.openai import VOICES
 from svc.api.openai_schemas import FORMATS
 from svc.engine.fake import FakeEngine
 from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline
 from svc.text.g2p import Phonemizer
+from svc.voices import known_voices
 from tests.conftest import serve_ready
 
 TEXT = "Hello there. It is a fine day."
@@ -122,7 +122,7 @@ def test_events_carry_the_audio_and_end_with_the_usage(client: TestClient) -> No
 def test_every_voice_of_openai_speaks_also_where_voices_are_strict(strict: TestClient, name: str) -> None:
     response = speak(strict, voice=name)
     assert response.status_code == 200
-    own = strict.get(f"/v1/voices/{VOICES.get(name, name)}").json()["voice_id"]
+    own = strict.get(f"/v1/voices/{known_voices.OPENAI_NAMES.get(name, name)}").json()["voice_id"]
     assert response.headers["x-svc-voice"] == own
 
 

@@ -32,20 +32,10 @@ from svc.audio import formats
 from svc.auth.keys import Principal
 from svc.errors import ModelNotFound, VoiceNotFound
 from svc.synthesis.request import AudioPart, SynthesisRequest
+from svc.voices import known_voices
 from svc.voices.catalogue import Voice, VoiceCatalogue
 from svc.voices.settings import VoiceSettingsStore
 
-# OpenAI's voices that no voice here has the name of, and the voices that speak for them.
-VOICES = {
-    "ash": "am_michael",
-    "ballad": "bm_george",
-    "cedar": "am_fenrir",
-    "coral": "af_kore",
-    "marin": "af_heart",
-    "sage": "af_sarah",
-    "shimmer": "af_bella",
-    "verse": "am_puck",
-}
 # Ids that clients ask for; some offer only those that are listed.
 _MODELS = (MODEL_ID, "tts-1", "tts-1-hd", "gpt-4o-mini-tts")
 
@@ -95,7 +85,7 @@ def router(
         try:
             return voices.find(name, caller, names_of_others=False)
         except VoiceNotFound:
-            return voices.resolve(VOICES.get(name.lower(), name), caller)
+            return voices.resolve(known_voices.OPENAI_NAMES.get(name.lower(), name), caller)
 
     def parse_request(body: CreateSpeechBody, caller: Principal) -> SynthesisRequest:
         synthesis.require_allowed(body.input)

@@ -13,6 +13,7 @@ from svc.auth.keys import ANYONE, COMMAND_LINE_ID, Principal
 from svc.engine.protocol import NO_LAYER_OFFSETS, NO_MASK_OFFSET, NO_VOCODER_EMBEDDING, StyleTable
 from svc.errors import VoiceNotFound
 from svc.text.language import Language
+from svc.voices import known_voices
 from svc.voices.accents import (
     Accent,
     articulate,
@@ -31,42 +32,6 @@ from svc.voices.parameters import Vector, VoiceParameters
 FALLBACK_VOICE = "af_heart"
 
 _NOBODY = Principal("", frozenset())  # owns no voice
-
-# Voice ids that clients of the imitated API have built in, and the voices that answer to them here.
-_WELL_KNOWN_IDS = {
-    "EXAVITQu4vr4xnSDxMaL": "af_sarah",
-    "21m00Tcm4TlvDq8ikWAM": "af_heart",
-    "JBFqnCBsd6RMkjVDRZzb": "bm_george",
-    "hpp4J3VqNfWAUOO0d1Us": "af_bella",
-    "bIHbv24MWmeRgasZH58o": "am_michael",
-    "piTKgcLEGmPE4e6mEKli": "af_nicole",
-    "pNInz6obpgDQGcFmaJgB": "am_adam",
-    "5Q0t7uMcjvnagumLfvZi": "am_puck",
-    "AZnzlk1XvdvUeBnXmlld": "af_nova",
-    "D38z5RcWu1voky8WS1ja": "am_fenrir",
-    "2EiwWnXFnvU5JabPnv8n": "am_eric",
-    "9BWtsMINqrJLrRacOk9x": "af_aoede",
-    "29vD33N1CtxCmqQRPOHJ": "am_onyx",
-    "CwhRBWXzGAHq8TQ4Fs17": "am_liam",
-    "CYw3kZ02Hs0563khs1Fj": "am_echo",
-    "ErXwobaYiN019PkySvjV": "am_michael",
-    "MF3mGyEYCl7XYWbV9V6O": "af_jessica",
-    "TxGEqnHWrfWFTfGW9XjX": "am_liam",
-    "VR6AewLTigWG4xSOukaG": "am_fenrir",
-    "yoZ06aMxZJJ28mfd3POQ": "am_eric",
-}
-# The names under which clients of the imitated API have known some of them for longest.
-_LEGACY_NAMES = {
-    "Rachel": "21m00Tcm4TlvDq8ikWAM",
-    "Domi": "AZnzlk1XvdvUeBnXmlld",
-    "Bella": "EXAVITQu4vr4xnSDxMaL",
-    "Antoni": "ErXwobaYiN019PkySvjV",
-    "Elli": "MF3mGyEYCl7XYWbV9V6O",
-    "Josh": "TxGEqnHWrfWFTfGW9XjX",
-    "Arnold": "VR6AewLTigWG4xSOukaG",
-    "Adam": "pNInz6obpgDQGcFmaJgB",
-    "Sam": "yoZ06aMxZJJ28mfd3POQ",
-}
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -248,8 +213,8 @@ class VoiceCatalogue:
         self._mean_style = np.mean([voice.style for voice in voices], axis=0)
         self._strict = strict
         self._private = private
-        self._well_known_ids = {} if strict else _WELL_KNOWN_IDS
-        self.legacy_names: dict[str, str] = {} if strict else _LEGACY_NAMES
+        self._well_known_ids = {} if strict else known_voices.IDS
+        self.legacy_names: dict[str, str] = {} if strict else known_voices.LEGACY_NAMES
         """Names and ids that clients of the imitated API know; the id of each is a well-known one."""
         self._default = default
 
