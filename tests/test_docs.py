@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from svc import errors
-from svc.audio.formats import OUTPUT_FORMATS
+from svc.api.openai_schemas import FORMATS
+from svc.audio.formats import ENDINGS, OUTPUT_FORMATS, Codec
 from svc.settings import Settings
 
 ROOT = Path(__file__).parent.parent
@@ -36,9 +37,24 @@ def test_every_setting_has_a_description() -> None:
     assert [name for name, field in Settings.model_fields.items() if not field.description] == []
 
 
-def test_every_format_and_error_is_in_the_reference() -> None:
+def test_the_docs_have_the_table_of_formats() -> None:
+    families: dict[str, list[str]] = {}
+    for each in OUTPUT_FORMATS.values():
+        families.setdefault(each.codec.family, []).append(f"`{each.name}`")
+    rows = "\n".join(f"| {family} | {' '.join(names)} |" for family, names in families.items())
+    assert f"|---|---|\n{rows}\n\n" in (ROOT / "docs/api.md").read_text(), rows
+    *labels, last = (codec.label for codec in Codec)
+    readme = (ROOT / "README.md").read_text()
+    assert f"- **{len(OUTPUT_FORMATS)} output formats**: {', '.join(labels)} and {last}.\n" in readme
+    assert f"# {' '.join(ENDINGS)}\n" in readme
+    openai = (ROOT / "docs/openai.md").read_text()
+    for name, output_format in FORMATS.items():
+        content_type = re.escape(OUTPUT_FORMATS[output_format].content_type)
+        assert re.search(rf"\n\| `{name}` \| `{output_format}`[^|]*\| `{content_type}` \|\n", openai), name
+
+
+def test_every_error_is_in_the_reference() -> None:
     reference = (ROOT / "docs/api.md").read_text()
-    assert [name for name in OUTPUT_FORMATS if f"`{name}`" not in reference] == []
     named = [each for each in vars(errors).values() if isinstance(each, type) and issubclass(each, errors.SvcError)]
     assert [error.status for error in named if f"`{error.status}`" not in reference] == []
 

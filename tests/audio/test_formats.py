@@ -63,11 +63,21 @@ def test_mp3_without_a_bit_rate_has_128_kilobits() -> None:
     assert formats.find("mp3_44100").bit_rate == 128_000
 
 
+@pytest.mark.parametrize("name", ["MP3_44100_128", " mp3_44100_128"])
+def test_case_and_space_around_a_name_do_not_matter(name: str) -> None:
+    assert formats.find(name).name == "mp3_44100_128"
+
+
 def test_the_default_is_in_the_table() -> None:
     assert formats.find(formats.DEFAULT).codec is Codec.MP3
 
 
-@pytest.mark.parametrize("name", ["", "mp3", "mp3_44100_129", "MP3_44100_128", " mp3_44100_128", "flac_44101"])
+def test_every_codec_has_an_ending_and_a_default_of_its_own() -> None:
+    assert [formats.find(formats.ENDINGS[f".{codec}"]).codec for codec in Codec] == list(Codec)
+    assert (formats.ENDINGS[".ogg"], formats.ENDINGS[".raw"]) == ("opus_48000_64", "pcm_24000")
+
+
+@pytest.mark.parametrize("name", ["", "mp3", "mp3_44100_129", "mp3 44100_128", "flac_44101"])
 def test_error_for_an_unknown_name_lists_all_valid_names(name: str) -> None:
     with pytest.raises(InvalidOutputFormat) as error:
         formats.find(name)

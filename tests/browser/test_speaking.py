@@ -16,7 +16,7 @@ from playwright.sync_api import Page, expect
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from svc.app import create_app
-from svc.audio.formats import OUTPUT_FORMATS
+from svc.audio.formats import OUTPUT_FORMATS, Codec
 from svc.engine.fake import FakeEngine
 from svc.engine.protocol import Chunk, Samples, Utterance
 from svc.settings import Settings
@@ -228,6 +228,9 @@ def test_offers_every_output_format(page: Page) -> None:
     offered = page.eval_on_selector_all("#format option", "options => options.map(({ value }) => value)")
     # `mp3_44100` is another name for `mp3_44100_128`.
     assert set(offered) == set(OUTPUT_FORMATS) - {"mp3_44100"}
+    families = page.eval_on_selector_all("#format optgroup", "groups => groups.map(({ label }) => label)")
+    assert families == list(dict.fromkeys(codec.family for codec in Codec))
+    assert page.inner_text("#format [value=ulaw_8000]") == "µ-law · 8 kHz"
     assert page.locator("#format").input_value() == "mp3_44100_128"
 
 

@@ -16,6 +16,8 @@ import av
 import httpx
 import pytest
 
+from svc.audio.formats import ENDINGS
+
 SVC = str(Path(sys.executable).with_name("svc"))
 
 
@@ -34,7 +36,12 @@ def _fails_in_one_line(result: subprocess.CompletedProcess[bytes], *expected: st
 
 @pytest.mark.parametrize(
     ("name", "codec", "rate"),
-    [("a.mp3", "mp3float", 44_100), ("a.wav", "pcm_s16le", 24_000), ("a.opus", "opus", 48_000)],
+    [
+        ("a.mp3", "mp3float", 44_100),
+        ("a.wav", "pcm_s16le", 24_000),
+        ("a.opus", "opus", 48_000),
+        ("a.flac", "flac", 24_000),
+    ],
 )
 def test_say_writes_what_the_name_promises(tmp_path: Path, name: str, codec: str, rate: int) -> None:
     assert _run("say", "Hello there.", "-o", str(tmp_path / name)).returncode == 0
@@ -55,7 +62,7 @@ def test_say_reads_standard_input_and_writes_standard_output(tmp_path: Path) -> 
 def test_say_errors() -> None:
     _fails_in_one_line(_run("say", "Hello.", "-o", "x.mp3", "--voice", "nobody"), "nobody")
     _fails_in_one_line(_run("say", "Hello.", "-o", "x.mp3", "--format", "mp9"), "mp9", "mp3_44100_128")
-    _fails_in_one_line(_run("say", "Hello.", "-o", "x.xyz"), "x.xyz")
+    _fails_in_one_line(_run("say", "Hello.", "-o", "x.m4a"), "x.m4a", *ENDINGS)
     _fails_in_one_line(_run("say", "Hello.", "-o", "x.mp3", "-l", "klingon"), "klingon")
     _fails_in_one_line(_run("say", "-o", "x.mp3", stdin="  \n"), "blank")
     _fails_in_one_line(_run("say", "--file", "does-not-exist", "-o", "x.mp3"), "does-not-exist")

@@ -10,7 +10,7 @@ from fastapi.testclient import TestClient
 
 from svc.api.pages import playground_config
 from svc.app import create_app
-from svc.audio.formats import OUTPUT_FORMATS
+from svc.audio.formats import OUTPUT_FORMATS, Codec
 from svc.engine.fake import FakeEngine
 from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline
@@ -92,6 +92,8 @@ def test_the_page_embeds_the_constants_of_the_server(client: TestClient) -> None
     assert config == json.loads(json.dumps(playground_config()))
     # `mp3_44100` is another name for `mp3_44100_128`.
     assert {each["name"] for each in config["formats"]} == set(OUTPUT_FORMATS) - {"mp3_44100"}
+    assert {each["codec"] for each in config["formats"]} == {codec.label for codec in Codec}
+    assert not re.search("flac|ulaw|FLAC|µ-law", FILES["controls.js"]), "the menu is made from the table"
 
 
 def test_every_file_is_used_and_exists() -> None:

@@ -2,19 +2,14 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetPydanticSchema, field_validator, model_validator
+from pydantic_core import core_schema
 
 from svc.api.schemas import ModelName, Text
+from svc.audio.formats import TELEPHONY, Codec
 from svc.voices.settings import FASTEST_SPEECH, SLOWEST_SPEECH
 
-FORMATS = {
-    "mp3": "mp3_44100_128",
-    "opus": "opus_48000_64",
-    "aac": "aac_24000_64",
-    "flac": "flac_24000",
-    "wav": "wav_24000",
-    "pcm": "pcm_24000",
-}
+FORMATS = {codec.value: codec.default for codec in Codec if codec.family != TELEPHONY}
 """The output format that each `response_format` stands for."""
 
 
@@ -25,6 +20,12 @@ def _read_id(value: object) -> object:
 
 def _lower(value: object) -> object:
     return value.strip().lower() if isinstance(value, str) else value
+
+
+# Like `Literal` of these names, which can be given only one by one.
+_ResponseFormat = Annotated[
+    str, GetPydanticSchema(lambda *_: core_schema.literal_schema([*FORMATS])), BeforeValidator(_lower)
+]
 
 
 class CreateSpeechBody(BaseModel):
@@ -39,7 +40,7 @@ class CreateSpeechBody(BaseModel):
     voice: Annotated[Text | None, BeforeValidator(_read_id)] = Field(
         None, description="A name or id, or an object with an `id`. By default the server's default voice."
     )
-    response_format: Annotated[Literal["mp3", "opus", "aac", "flac", "wav", "pcm"], BeforeValidator(_lower)] = "mp3"
+    response_format: _ResponseFormat = Codec.MP3.value
     speed: float | None = Field(None, ge=SLOWEST_SPEECH, le=FASTEST_SPEECH, allow_inf_nan=False)
     stream_format: Annotated[Literal["audio", "sse"], BeforeValidator(_lower)] = "audio"
 

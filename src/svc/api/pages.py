@@ -118,7 +118,13 @@ def playground_config() -> dict[str, Any]:
     return {
         # `mp3_44100` is left out: it is another name for `mp3_44100_128`.
         "formats": [
-            {"name": each.name, "codec": each.codec, "sample_rate": each.sample_rate, "bit_rate": each.bit_rate}
+            {
+                "name": each.name,
+                "codec": each.codec.label,
+                "family": each.codec.family,
+                "sample_rate": each.sample_rate,
+                "bit_rate": each.bit_rate,
+            }
             for each in formats.OUTPUT_FORMATS.values()
             if each.bit_rate is None or each.name.endswith(f"_{each.bit_rate // 1000}")
         ],

@@ -1,36 +1,52 @@
-"""The output formats."""
+"""The output formats: one table, from which the APIs' names, the files' endings, the page's menu and the docs come."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Self
 
 from svc.errors import InvalidOutputFormat
 
-DEFAULT = "mp3_44100_128"
+TELEPHONY = "Telephony"
 
 
 class Codec(StrEnum):
-    """How samples are encoded; the value is the first part of the format's name."""
+    """How samples are encoded; the value is the first part of the formats' names, and the ending of a file's name."""
 
-    MP3 = "mp3"
-    PCM = "pcm"
-    ULAW = "ulaw"
-    ALAW = "alaw"
-    OPUS = "opus"
-    WAV = "wav"
-    AAC = "aac"
-    FLAC = "flac"
+    label: str
+    family: str
+    """The codecs under one heading of a menu."""
+    content_type: str
+    """The media type; clients check that it begins with `audio/`."""
+    sample_bits: int
+    """0 if the samples do not all take as many."""
+    default: str
+    """The format that is meant where only the codec is named."""
+    rates: list[str]
+    """In Hz and, with lossy compression, kbit/s, as in the formats' names."""
+
+    def __new__(cls, value: str, label: str, family: str, content_type: str, sample_bits: int, rates: str) -> Self:
+        codec = str.__new__(cls, value)
+        codec._value_, codec.label, codec.family = value, label, family
+        codec.content_type, codec.sample_bits = content_type, sample_bits
+        codec.rates = rates.split()
+        codec.default = f"{value}_{codec.rates[0]}"
+        return codec
+
+    # Of the rates, those of the default come first.
+    MP3 = "mp3", "MP3", "MP3", "audio/mpeg", 0, "44100_128 22050_32 24000_48 44100_32 44100_64 44100_96 44100_192"
+    OPUS = "opus", "Opus", "Opus (Ogg)", "audio/ogg", 0, "48000_64 48000_32 48000_96 48000_128 48000_192"
+    AAC = "aac", "AAC", "AAC", "audio/aac", 0, "24000_64 44100_128"
+    FLAC = "flac", "FLAC", "FLAC", "audio/flac", 0, "24000 16000 44100 48000"
+    WAV = "wav", "WAV", "WAV", "audio/wav", 16, "24000 8000 16000 22050 32000 44100 48000"
+    PCM = "pcm", "PCM", "PCM, 16 bits, no header", "audio/pcm", 16, "24000 8000 16000 22050 32000 44100 48000"
+    ULAW = "ulaw", "µ-law", TELEPHONY, "audio/basic", 8, "8000"
+    ALAW = "alaw", "A-law", TELEPHONY, "audio/x-alaw-basic", 8, "8000"
 
 
-CONTENT_TYPES = {
-    Codec.MP3: "audio/mpeg",
-    Codec.PCM: "audio/pcm",
-    Codec.ULAW: "audio/basic",
-    Codec.ALAW: "audio/x-alaw-basic",
-    Codec.OPUS: "audio/ogg",
-    Codec.WAV: "audio/wav",
-    Codec.AAC: "audio/aac",
-    Codec.FLAC: "audio/flac",
-}
+DEFAULT = Codec.MP3.default
+ENDINGS = {f".{codec}": codec.default for codec in Codec} | {".ogg": Codec.OPUS.default, ".raw": Codec.PCM.default}
+"""The format that the ending of a file's name means."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,59 +60,24 @@ class OutputFormat:
 
     @property
     def content_type(self) -> str:
-        """The media type; clients check that it begins with `audio/`."""
-        return CONTENT_TYPES[self.codec]
+        return self.codec.content_type
 
     @property
     def constant_bit_rate(self) -> int | None:
         """The bits of each second of audio, if they are always as many: then the bytes so far tell the time."""
-        if self.codec in (Codec.PCM, Codec.WAV):
-            return 16 * self.sample_rate
-        if self.codec in (Codec.ULAW, Codec.ALAW):
-            return 8 * self.sample_rate
+        if self.codec.sample_bits:
+            return self.codec.sample_bits * self.sample_rate
         return self.bit_rate if self.codec is Codec.MP3 else None
 
 
-OUTPUT_FORMATS: dict[str, OutputFormat] = {
-    output_format.name: output_format
-    for output_format in (
-        OutputFormat("mp3_22050_32", Codec.MP3, 22_050, 32_000),
-        OutputFormat("mp3_24000_48", Codec.MP3, 24_000, 48_000),
-        OutputFormat("mp3_44100", Codec.MP3, 44_100, 128_000),
-        OutputFormat("mp3_44100_32", Codec.MP3, 44_100, 32_000),
-        OutputFormat("mp3_44100_64", Codec.MP3, 44_100, 64_000),
-        OutputFormat("mp3_44100_96", Codec.MP3, 44_100, 96_000),
-        OutputFormat("mp3_44100_128", Codec.MP3, 44_100, 128_000),
-        OutputFormat("mp3_44100_192", Codec.MP3, 44_100, 192_000),
-        OutputFormat("pcm_8000", Codec.PCM, 8_000),
-        OutputFormat("pcm_16000", Codec.PCM, 16_000),
-        OutputFormat("pcm_22050", Codec.PCM, 22_050),
-        OutputFormat("pcm_24000", Codec.PCM, 24_000),
-        OutputFormat("pcm_32000", Codec.PCM, 32_000),
-        OutputFormat("pcm_44100", Codec.PCM, 44_100),
-        OutputFormat("pcm_48000", Codec.PCM, 48_000),
-        OutputFormat("ulaw_8000", Codec.ULAW, 8_000),
-        OutputFormat("alaw_8000", Codec.ALAW, 8_000),
-        OutputFormat("opus_48000_32", Codec.OPUS, 48_000, 32_000),
-        OutputFormat("opus_48000_64", Codec.OPUS, 48_000, 64_000),
-        OutputFormat("opus_48000_96", Codec.OPUS, 48_000, 96_000),
-        OutputFormat("opus_48000_128", Codec.OPUS, 48_000, 128_000),
-        OutputFormat("opus_48000_192", Codec.OPUS, 48_000, 192_000),
-        OutputFormat("wav_8000", Codec.WAV, 8_000),
-        OutputFormat("wav_16000", Codec.WAV, 16_000),
-        OutputFormat("wav_22050", Codec.WAV, 22_050),
-        OutputFormat("wav_24000", Codec.WAV, 24_000),
-        OutputFormat("wav_32000", Codec.WAV, 32_000),
-        OutputFormat("wav_44100", Codec.WAV, 44_100),
-        OutputFormat("wav_48000", Codec.WAV, 48_000),
-        OutputFormat("aac_24000_64", Codec.AAC, 24_000, 64_000),
-        OutputFormat("aac_44100_128", Codec.AAC, 44_100, 128_000),
-        OutputFormat("flac_16000", Codec.FLAC, 16_000),
-        OutputFormat("flac_24000", Codec.FLAC, 24_000),
-        OutputFormat("flac_44100", Codec.FLAC, 44_100),
-        OutputFormat("flac_48000", Codec.FLAC, 48_000),
-    )
-}
+def _list_formats(codec: Codec) -> Iterator[OutputFormat]:
+    for sample_rate, *kilobits in sorted([int(part) for part in rate.split("_")] for rate in codec.rates):
+        name = "_".join(map(str, (codec, sample_rate, *kilobits)))
+        yield OutputFormat(name, codec, sample_rate, 1000 * kilobits[0] if kilobits else None)
+
+
+OUTPUT_FORMATS = {each.name: each for codec in Codec for each in _list_formats(codec)}
+OUTPUT_FORMATS["mp3_44100"] = replace(OUTPUT_FORMATS[DEFAULT], name="mp3_44100")
 
 
 def find(name: str) -> OutputFormat:

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from svc.audio import formats
-from svc.audio.formats import OutputFormat
+from svc.audio.formats import Codec, OutputFormat
 from svc.errors import TextTooLong
 from svc.service import create_pipeline, create_voices
 from svc.settings import Settings
@@ -21,17 +21,6 @@ from svc.synthesis.request import Clip, SynthesisRequest
 from svc.text.language import Language
 from svc.voices.settings import FASTEST, SLOWEST, VoiceSettings
 
-# The output format by file name, when none is given.
-_FORMATS = {
-    ".mp3": formats.DEFAULT,
-    ".wav": "wav_24000",
-    ".opus": "opus_48000_64",
-    ".ogg": "opus_48000_64",
-    ".pcm": "pcm_24000",
-    ".raw": "pcm_24000",
-    ".ulaw": "ulaw_8000",
-    ".alaw": "alaw_8000",
-}
 _PLAYERS = (
     ("ffplay", "-nodisp", "-autoexit", "-loglevel", "error"),
     ("afplay",),
@@ -113,13 +102,13 @@ def _choose_format(name: str, output: Path | None) -> OutputFormat:
     if name:
         return formats.find(name)
     if output is None:
-        return formats.find("wav_24000")
+        return formats.find(Codec.WAV.default)
     if str(output) == "-":
         return formats.find(formats.DEFAULT)
     try:
-        return formats.find(_FORMATS[output.suffix.lower()])
+        return formats.find(formats.ENDINGS[output.suffix.lower()])
     except KeyError:
-        known = ", ".join(_FORMATS)
+        known = ", ".join(formats.ENDINGS)
         raise typer.BadParameter(
             f"Cannot tell the format from the file name {output.name}. Use --format, or one of {known}."
         ) from None

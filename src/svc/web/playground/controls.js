@@ -77,32 +77,12 @@ export function createSlider({ name, label, low, high, min = 0, max = 1, format 
   return { field, input, showValue };
 }
 
-const FORMAT_GROUPS = {
-  MP3: ["mp3"],
-  WAV: ["wav"],
-  "Opus (Ogg)": ["opus"],
-  AAC: ["aac"],
-  FLAC: ["flac"],
-  "PCM, 16 bits, no header": ["pcm"],
-  Telephony: ["ulaw", "alaw"],
-};
-const CODEC_NAMES = {
-  mp3: "MP3",
-  wav: "WAV",
-  opus: "Opus",
-  aac: "AAC",
-  flac: "FLAC",
-  pcm: "PCM",
-  ulaw: "µ-law",
-  alaw: "A-law",
-};
-
-/** Fills a <select> with the server's output formats, grouped by codec. */
+/** Fills a <select> with the server's output formats, in families. */
 export function fillFormatSelect(select) {
-  for (const [label, codecs] of Object.entries(FORMAT_GROUPS)) {
+  for (const family of new Set(serverConfig.formats.map(({ family }) => family))) {
     const group = document.createElement("optgroup");
-    group.label = label;
-    const formats = serverConfig.formats.filter(({ codec }) => codecs.includes(codec));
+    group.label = family;
+    const formats = serverConfig.formats.filter((format) => format.family === family);
     group.append(...formats.map((format) => new Option(describeFormat(format), format.name)));
     select.append(group);
   }
@@ -111,7 +91,7 @@ export function fillFormatSelect(select) {
 
 function describeFormat({ codec, sample_rate: sampleRate, bit_rate: bitRate }) {
   const kilohertz = String(sampleRate / 1000).replace(/^(\d+\.\d).*$/, "$1");
-  return `${CODEC_NAMES[codec]} · ${kilohertz} kHz${bitRate ? ` · ${bitRate / 1000} kbit/s` : ""}`;
+  return `${codec} · ${kilohertz} kHz${bitRate ? ` · ${bitRate / 1000} kbit/s` : ""}`;
 }
 
 /** The file name extension of an output format. */
