@@ -317,3 +317,21 @@ def test_one_of_several_keys_leaves_places_for_the_clips_of_others() -> None:
             place.release()
 
     _run(main)
+
+
+def test_who_waits_is_let_in_when_the_engine_has_caught_up_though_nobody_leaves(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def main() -> None:
+        monkeypatch.setattr("svc.admission.admission._POLL_SECONDS", 0.001)
+        admission = _admission(real_time_factor=2)
+        first = await admission.admit(_key("a"), _LONG, 1)
+        waiting = asyncio.create_task(admission.admit(_key("a"), _LONG, 1))
+        await _settle()
+        assert not waiting.done()
+        admission._speed.observe(work_seconds=1, audio_seconds=10_000)
+        async with asyncio.timeout(120):
+            (await waiting).release()
+        first.release()
+
+    _run(main)

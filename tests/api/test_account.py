@@ -17,6 +17,46 @@ def test_there_is_one_model(client: TestClient) -> None:
     assert {each["language_id"] for each in model["languages"]} >= {"en", "es", "fr", "hi", "it", "ja", "pt", "zh"}
 
 
+def test_what_the_model_can_do(client: TestClient) -> None:
+    (model,) = client.get("/v1/models").json()
+    del model["languages"]
+    assert model == {
+        "model_id": "svc-turbo",
+        "name": "svc-turbo",
+        "description": "Natural speech in many languages, on your own machine.",
+        "can_do_text_to_speech": True,
+        "can_do_voice_conversion": False,
+        "can_be_finetuned": False,
+        "can_use_style": True,
+        "can_use_speaker_boost": True,
+        "serves_pro_voices": False,
+        "requires_alpha_access": False,
+        "token_cost_factor": 0.0,
+        "max_characters_request_free_user": 40_000,
+        "max_characters_request_subscribed_user": 40_000,
+        "maximum_text_length_per_request": 40_000,
+        "model_rates": {"character_cost_multiplier": 0.0},
+        "concurrency_group": "standard",
+    }
+
+
+def test_no_limit_of_an_account_is_near(client: TestClient) -> None:
+    subscription = client.get("/v1/user/subscription").json()
+    assert {name: subscription[name] for name in subscription if "limit" in name or "count" in name} == {
+        "character_count": 0,
+        "character_limit": 2**31 - 1,
+        "max_character_limit_extension": None,
+        "max_credit_limit_extension": "unlimited",
+        "can_extend_character_limit": False,
+        "allowed_to_extend_character_limit": False,
+        "next_character_count_reset_unix": 4_102_444_800,
+        "voice_limit": 2**31 - 1,
+        "voice_add_edit_counter": 0,
+        "professional_voice_limit": 0,
+        "can_extend_voice_limit": False,
+    }
+
+
 def test_aliases_are_opt_in(phonemizer: Phonemizer) -> None:
     aliases = "eleven_multilingual_v2, eleven_flash_v2_5"
     with serve_ready(Settings(model_aliases=aliases), Pipeline(FakeEngine(), phonemizer)) as client:

@@ -230,7 +230,8 @@ def test_nonsense_is_answered_with_an_error_and_the_end(port: int, content: byte
                 answer += more
         except ConnectionResetError:  # it was closed while there was more to read
             pass
-    if answer:
+    # Where the server leaves something unread, the system may take the answer back with the connection.
+    if answer or (content.endswith(b"\n") and content.count(b"\n") == 1):
         assert json.loads(answer.split(b"\n")[0])["type"] == "error"
 
 

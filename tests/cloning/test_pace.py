@@ -1,12 +1,16 @@
 """The pace of a speaker is found in a recording, and a clone has it."""
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from svc.audio.decode import Clip
+from svc.cloning.cloner import VoiceCloner
 from svc.cloning.pace import FASTEST, MIN_SECONDS, SLOWEST, count_syllables, find_pace
 from svc.cloning.reference import examine
 from svc.cloning.speech_detection import analyze_frames
@@ -62,3 +66,33 @@ def test_a_voice_speaks_at_its_pace(phonemizer: Phonemizer, voices: VoiceCatalog
 
     for pace in (0.9, 1.1):
         assert measure(pace) == pytest.approx(measure(1.0) / pace, rel=0.05)
+
+
+@pytest.mark.parametrize(("language", "expected"), [(Language.ENGLISH_GB, 1.1), (Language.FRENCH, 1.0)])
+def test_a_clone_takes_its_pace_from_english_alone(language: Language, expected: float) -> None:
+    """Languages differ in how many syllables they have."""
+    paces = []
+
+    async def make_voice(speaker: object, pace: float, language: Language) -> tuple[object, object]:
+        paces.append(pace)
+        return None, None
+
+    async def run_in_thread(work: object, *_: object) -> None:
+        return None
+
+    trial: Any = SimpleNamespace(make_voice=make_voice, run_in_thread=run_in_thread)
+    analyzed: Any = SimpleNamespace(reference=SimpleNamespace(pace=1.1), speaker=None, flac=None)
+    nothing: Any = None
+    cloner = VoiceCloner(
+        trial,
+        nothing,
+        nothing,
+        nothing,
+        nothing,
+        max_voices=1,
+        keep_references=False,
+        require_consent=False,
+        refine=False,
+    )
+    asyncio.run(cloner._make_voice_fields(analyzed, language))
+    assert paces == [expected]

@@ -199,20 +199,25 @@ def test_random_changes_converge(seed: int) -> None:
     object_store = MemoryStore()
     with tempfile.TemporaryDirectory() as folder:
         regions = [open_region(Path(folder) / str(number), object_store) for number in range(3)]
-        made = {}
+        made, added, removed = dict[str, str](), set[str](), set[str]()
+        for each in regions:
+            changed = each.append(each.add(), "at first")
+            made[changed.version_id] = changed.dictionary_id
         for _ in range(20):
             each = generator.choice(regions)
             known = each.dictionaries.list_for(ANYONE)
             match generator.choice(["add", "append", "rename", "remove", "upload", "fetch"]):
                 case "add":
-                    each.add()
+                    added.add(each.add().dictionary_id)
                 case "append" if known:
                     changed = each.append(generator.choice(known), str(generator.random()))
                     made[changed.version_id] = changed.dictionary_id
                 case "rename" if known:
                     each.dictionaries.edit(generator.choice(known).dictionary_id, name=str(generator.random()))
                 case "remove" if known and generator.random() < 0.3:
-                    each.dictionaries.remove(generator.choice(known).dictionary_id)
+                    gone = generator.choice(known).dictionary_id
+                    each.dictionaries.remove(gone)
+                    removed.add(gone)
                 case "upload":
                     each.upload()
                 case "fetch":
@@ -223,10 +228,14 @@ def test_random_changes_converge(seed: int) -> None:
                 each.upload()
         states = [{known.dictionary_id: known for known in each.dictionaries.list_for(ANYONE)} for each in regions]
         assert states[0] == states[1] == states[2]
-        for version_id, dictionary_id in made.items():
-            for each in regions:
-                assert dictionary_id not in states[0] or version_id in each.version_ids(states[0][dictionary_id])
-                assert each.sync.lag().waiting == 0
+        assert states[0].keys() <= set(made.values()) | added
+        for each in regions:
+            assert each.sync.lag().waiting == 0
+            for version_id, dictionary_id in made.items():
+                if dictionary_id in removed:
+                    assert dictionary_id not in states[0]
+                else:
+                    assert version_id in each.version_ids(states[0][dictionary_id])
 
 
 @pytest.fixture

@@ -140,11 +140,14 @@ def test_previews_of_custom_voices_follow_their_revision_and_are_bounded(
             clip = await previews.get(custom)
             monkeypatch.setattr("svc.synthesis.previews._MAX_KEPT_BYTES", 2.5 * len(clip))
             assert custom.custom
-            spoken = engine.utterances
+            known = custom.custom
             for _ in range(3):
-                custom_again = voices.build_custom(custom.custom.revise())
-                await previews.get(custom_again)
-            assert engine.utterances > spoken
+                before = engine.utterances
+                assert await previews.get(voices.build_custom(known)) == clip
+                assert engine.utterances == before, "it is kept"
+                known = known.revise()
+                await previews.get(voices.build_custom(known))
+                assert engine.utterances > before, "it is made anew"
             for _ in range(4):
                 await previews.get(voices.build_custom(make_voice()))
             assert sum(map(len, previews._kept.values())) <= 2.5 * len(clip)

@@ -413,3 +413,30 @@ def test_without_workers_it_is_not_ready_but_ends_what_has_begun() -> None:
         await scheduler.close()
 
     asyncio.run(main())
+
+
+def test_work_is_closed_after_the_step_that_still_runs() -> None:
+    """A generator cannot be closed while it runs, and another thread would be free to try."""
+    started, finish, closed = threading.Event(), threading.Event(), threading.Event()
+
+    def work() -> Parts:
+        try:
+            started.set()
+            finish.wait(300)
+            yield AudioPart(b"late")
+        finally:
+            closed.set()
+
+    async def main() -> None:
+        scheduler = await _ready(workers=2)
+        asking = asyncio.ensure_future(anext(scheduler.run(work(), Playback())))
+        await asyncio.to_thread(started.wait, 300)
+        asking.cancel()
+        await asyncio.wait({asking})
+        async for _ in scheduler.run(_work("other", 3, []), Playback()):
+            assert not closed.is_set(), "the other thread is free"
+        finish.set()
+        assert await asyncio.to_thread(closed.wait, 300)
+        await scheduler.close()
+
+    asyncio.run(main())

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from svc.text.g2p import Phonemizer, from_ipa
 from svc.text.g2p.espeak import align
+from svc.text.g2p.heteronyms import _is_verb
 from svc.text.g2p.japanese import kana_to_phonemes
 from svc.text.g2p.tokenizer import PhonemeToken
 from svc.text.g2p.vocabulary import VOCABULARY
@@ -300,3 +301,11 @@ def test_random_mixtures_of_scripts(phonemizer: Phonemizer) -> None:
         text = "".join(generator.choices(letters, k=generator.choice((5, 30, 120))))
         for language in Language:
             check_tokens(text, phonemizer(text, language))
+
+
+@pytest.mark.parametrize("word", ["use", "record", "present"])
+def test_the_end_of_a_text_says_nothing_about_its_beginning(word: str) -> None:
+    assert not _is_verb(["you", word, "can"], ["PRP", "NN", "MD"], 1)
+    assert _is_verb(["can", "you", word, "it"], ["MD", "PRP", "NN", "PRP"], 2)
+    assert _is_verb([word, "the", "door"], ["NN", "DT", "NN"], 0)
+    assert not _is_verb([word, "of", "the"], ["NN", "IN", "DT"], 0)

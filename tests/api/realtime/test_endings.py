@@ -7,12 +7,13 @@ import socket
 import threading
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import httpx
 import pytest
 from websockets.exceptions import InvalidStatus
 
+from svc.api.realtime import session
 from svc.api.realtime.context import Context
 from svc.auth.keys import Scope
 from svc.auth.table import KeysTable
@@ -126,18 +127,44 @@ def test_a_token_whose_key_is_rotated_ends_the_socket_with_the_next_message(
 
 
 @pytest.mark.parametrize("kind", KINDS)
+def test_a_stranger_is_not_waited_for_as_long_as_a_client(
+    guarded: tuple[Running, Clock], kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert session._UNAUTHENTICATED_TIMEOUT == 20
+    monkeypatch.setattr(session, "_UNAUTHENTICATED_TIMEOUT", 3)
+    service, _ = guarded
+    with (
+        service.open(kind, {"xi-api-key": "right"}, inactivity_timeout="180") as known,
+        service.open(kind, inactivity_timeout="180") as stranger,
+    ):
+        known.send({"text": " ", "context_id": "a"})
+        (frame,) = stranger.rest()
+        assert (frame["error"], stranger.close_code) == ("input_timeout_exceeded", 1008)
+        assert known.socket.ping().wait(timeout=120)
+        assert known.close_code is None
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_silence_of_the_client(service: Running, kind: str) -> None:
     with service.open(kind, inactivity_timeout="1") as caller:
         (frame,) = caller.send({"text": " ", "context_id": "a"}).rest()
         assert (frame["error"], frame["code"], caller.close_code) == ("input_timeout_exceeded", 1008, 1008)
 
 
-def test_silence_does_not_count_while_the_server_speaks(service: Running) -> None:
+def test_silence_does_not_count_while_the_server_speaks(service: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = threading.Event()
+
+    def note_question(context: Context[str]) -> bool:
+        """Only a socket whose client has been silent for too long asks this."""
+        asked.set()
+        return is_busy(context)
+
+    is_busy = cast(Callable[[Context[str]], bool], vars(Context)["busy"].fget)
+    monkeypatch.setattr(Context, "busy", property(note_question))
     with service.open("stream-input", inactivity_timeout="1") as caller:
         service.engine.may_speak.clear()
         caller.send({"text": "Hello there.", "flush": True})
-        with pytest.raises(TimeoutError):
-            caller.socket.recv(timeout=1.5)
+        assert asked.wait(120)
         service.engine.may_speak.set()
         assert join_characters(caller.rest()).strip() == "Hello there."
         assert caller.close_code == 1008
