@@ -74,7 +74,7 @@ def test_at_the_end_nobody_is_started_again(supervisor: _Supervisor) -> None:
 
 
 def test_a_pipe_that_was_closed_is_not_read_again() -> None:
-    child = _Child(print)
+    child: Any = _Child(print)
     child._pipe, theirs = processes._context.Pipe(duplex=False)
     theirs.send("news")
     assert child.receive()

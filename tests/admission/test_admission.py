@@ -325,8 +325,8 @@ def test_who_waits_is_let_in_when_the_engine_has_caught_up_though_nobody_leaves(
     async def main() -> None:
         monkeypatch.setattr("svc.admission.admission._POLL_SECONDS", 0.001)
         admission = _admission(real_time_factor=2)
-        first = await admission.admit(_key("a"), _LONG, 1)
-        waiting = asyncio.create_task(admission.admit(_key("a"), _LONG, 1))
+        first = await admission.admit(_key("a"), 1_000, 1)
+        waiting = asyncio.create_task(admission.admit(_key("a"), 1_000, 1))
         await _settle()
         assert not waiting.done()
         admission._speed.observe(work_seconds=1, audio_seconds=10_000)

@@ -436,7 +436,7 @@ def test_work_is_closed_after_the_step_that_still_runs() -> None:
         async for _ in scheduler.run(_work("other", 3, []), Playback()):
             assert not closed.is_set(), "the other thread is free"
         finish.set()
-        assert await asyncio.to_thread(closed.wait, 300)
+        assert await asyncio.to_thread(closed.wait, 60)
         await scheduler.close()
 
     asyncio.run(main())
