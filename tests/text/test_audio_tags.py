@@ -209,7 +209,7 @@ def test_phonemes_as_users_of_kokoro_write_them() -> None:
 )
 def test_tags_in_a_stream_do_not_depend_on_its_pieces(text: str) -> None:
     def stream(size: int) -> ParsedText:
-        parser, pending, pieces = MarkupParser(), "", []
+        parser, pending, pieces = MarkupParser(), "", list[ParsedText]()
         for start in range(0, len(text), size):
             pending += text[start : start + size]
             certain = find_holdback(pending)

@@ -165,3 +165,11 @@ def test_texts_that_end_a_sentence(text: str) -> None:
 @pytest.mark.parametrize("text", ["", "It is", "Ask Mr.", "On Jan.", "No.", "the U.S.", "costs 3.", "one, "])
 def test_texts_that_may_continue(text: str) -> None:
     assert not ends_sentence(text)
+
+
+@pytest.mark.parametrize(
+    ("character", "longest"), [("a", 400), ("日", 120), ("9", 100), ("½", 50), ("㍿", 30), ("ﷺ", 23)]
+)
+def test_a_sentence_is_bounded_by_how_long_it_takes_to_say(character: str, longest: int) -> None:
+    sentences = Splitter().feed(2000 * character)
+    assert longest // 2 < max(len(each.text) for each in sentences) <= longest

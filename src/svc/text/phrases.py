@@ -1,6 +1,6 @@
 """Words with their phonemes, and the phrases that the engine speaks in one go."""
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum, auto
@@ -165,23 +165,29 @@ def _phonemize(
     """
     tokens = phonemizer(spoken, language)
     edges = {edge for token in given for edge in (token.start, token.end)}
-    cuts = sorted(edge for edge in edges if any(token.start < edge < token.end for token in tokens))
+    starts = [token.start for token in tokens]
+    cuts = sorted(edge for edge in edges if (at := bisect_left(starts, edge)) and edge < tokens[at - 1].end)
     if cuts:
         tokens = [
             replace(token, start=start + token.start, end=start + token.end)
             for start, end in pairwise([0, *cuts, len(spoken)])
             for token in phonemizer(spoken[start:end], language)
         ]
+    merged: list[PhonemeToken] = []
+    at = 0
     for each in given:
-        before = [token for token in tokens if token.end <= each.start]
-        inside = [token for token in tokens if each.start <= token.start < each.end]
-        after = [token for token in tokens if token.start >= each.end]
-        if inside:
-            each = replace(each, space=inside[-1].space)
-        elif before and spoken[each.start - 1].isspace():
-            before[-1] = replace(before[-1], space=True)
-        tokens = [*before, each, *after]
-    return tokens
+        while at < len(tokens) and tokens[at].end <= each.start:
+            merged.append(tokens[at])
+            at += 1
+        instead = at
+        while at < len(tokens) and tokens[at].start < each.end:
+            at += 1
+        if instead < at:
+            each = replace(each, space=tokens[at - 1].space)
+        elif merged and spoken[each.start - 1].isspace():
+            merged[-1] = replace(merged[-1], space=True)
+        merged.append(each)
+    return [*merged, *tokens[at:]]
 
 
 def _is_copy(span: Span, text: str) -> bool:
