@@ -28,10 +28,12 @@ from svc.api import (
 )
 from svc.api import metrics as metrics_api
 from svc.api import voices as voices_api
+from svc.api.bodies import BodyLimits
 from svc.api.concurrency_headers import ConcurrencyHeaders
 from svc.api.dialogue_voices import DialogueVoices
 from svc.api.http_synthesis import HttpSynthesis
-from svc.api.middleware import BodyLimits, CompressJson, HeadAsGet, RefuseWhileDraining, RequestId
+from svc.api.input_budget import InputBudget
+from svc.api.middleware import CompressJson, HeadAsGet, RefuseWhileDraining, RequestId, TidyAddress
 from svc.api.origins import AllowedHosts, AllowedOrigins, CheckOrigin, Cors
 from svc.api.realtime import routes as realtime
 from svc.api.realtime.connections import WEBSOCKET, WYOMING, Connections
@@ -64,6 +66,7 @@ def create_app(
     """What `Service` needs, and the socket on which Wyoming is spoken, if it is."""
     service = Service(settings, pipeline, clock, encoder, refiner, after_load, count_workers)
     connections = _create_connections(settings, wyoming=wyoming_socket is not None)
+    budget = InputBudget(settings.max_input_bytes)
     dialogue_voices = DialogueVoices(service.voices, service.voice_settings, service.dictionaries)
     dependencies = SessionDependencies(
         service.pipeline,
@@ -76,6 +79,7 @@ def create_app(
         service.dictionaries,
         service.verifier,
         connections,
+        budget,
         settings.max_characters,
     )
     wyoming = wyoming_socket and WyomingServer(
@@ -107,9 +111,10 @@ def create_app(
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
     _add_routes(app, settings, service, dependencies, dialogue_voices, connections)
-    _add_middleware(app, settings, service)
+    _add_middleware(app, settings, service, budget)
     app.state.lifecycle = service.lifecycle  # for the server, which begins the shutdown
     app.state.connections = connections  # for the server, which drains them before it closes
+    app.state.input_budget = budget  # for the server, which receives the messages of sockets
     return app
 
 
@@ -174,14 +179,9 @@ def _add_routes(
     not_offered.add_not_found(app)
 
 
-def _add_middleware(app: FastAPI, settings: Settings, service: Service) -> None:
+def _add_middleware(app: FastAPI, settings: Settings, service: Service, budget: InputBudget) -> None:
     """The last one added is the outermost: a request passes them from the last to the first."""
-    app.add_middleware(
-        BodyLimits,
-        max_bytes=settings.max_body_bytes,
-        max_seconds=settings.max_body_seconds,
-        max_clip_bytes=settings.max_clip_bytes,
-    )
+    app.add_middleware(BodyLimits, settings=settings, budget=budget)
     app.add_middleware(ConcurrencyHeaders, admission=service.admission)
     authentication.add_authentication(app, service.verifier)
     errors.add_error_handlers(app)
@@ -192,6 +192,7 @@ def _add_middleware(app: FastAPI, settings: Settings, service: Service) -> None:
     app.add_middleware(CheckOrigin, hosts=hosts, origins=origins)
     app.add_middleware(CompressJson)
     app.add_middleware(HeadAsGet)
+    app.add_middleware(TidyAddress)
     templates = RouteTemplates(app.routes)
     app.add_middleware(RequestMetrics, metrics=service.metrics, templates=templates)
     if service.telemetry and service.telemetry.tracer:

@@ -42,6 +42,7 @@
     ├── InputTimeout          408  input_timeout_exceeded
     ├── BodyTooLarge          413  request_too_large
     ├── MessageTooLarge       413  message_too_large
+    ├── AddressTooLong        414  address_too_long
     ├── UnsupportedMediaType  415  unsupported_media_type
     ├── RangeNotSatisfiable   416  range_not_satisfiable
     ├── TooManyConcurrentRequests  429  too_many_concurrent_requests
@@ -50,6 +51,7 @@
     ├── CloningBusy           429  system_busy
     ├── PreviewsBusy          429  system_busy
     ├── TooManySockets        429  system_busy
+    ├── InputBusy             429  system_busy
     ├── ClientDisconnected    499  client_disconnected
     ├── InternalError         500  internal_error
     ├── NotSupported          501  not_supported
@@ -511,6 +513,14 @@ class MessageTooLarge(SvcError):
         super().__init__(f"The message is larger than {limit} characters. Send the text in several messages.")
 
 
+class AddressTooLong(SvcError):
+    http_status = 414
+    status = "address_too_long"
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(f"The path and the query are longer than {limit} bytes.")
+
+
 class UnsupportedMediaType(SvcError):
     http_status = 415
     status = "unsupported_media_type"
@@ -600,6 +610,18 @@ class TooManySockets(SvcError):
             "`svc keys`). Close one first."
             if of_key
             else f"The server already has {limit} open sockets (SVC_MAX_SOCKETS). Try again in a moment."
+        )
+
+
+class InputBusy(SvcError):
+    http_status = 429
+    status = "system_busy"
+    retry_after = 1
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(
+            f"The server is receiving {limit} bytes of large requests and messages already (SVC_MAX_INPUT_BYTES). "
+            "Try again in a moment."
         )
 
 

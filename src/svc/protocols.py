@@ -14,7 +14,8 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 from websockets.protocol import State
 
 from svc.api.errors import render_error
-from svc.errors import InvalidHttp
+from svc.api.input_budget import InputBudget
+from svc.errors import InvalidHttp, MessageTooLarge, SvcError
 from svc.settings import Settings
 
 # A stalled reader takes less than this in the time that it has. It is what lies between the two marks of a transport's
@@ -22,12 +23,21 @@ from svc.settings import Settings
 _MIN_PROGRESS_BYTES = 48 * 1024
 
 
-class ServerConfig(uvicorn.Config):
-    """uvicorn's configuration, with the settings that the protocols need."""
+# A frame takes this much more than its content. Of a message in many small ones, that is most.
+_FRAME_BYTES = 64
 
-    def __init__(self, app: Any, settings: Settings, **options: Any) -> None:
+
+class ServerConfig(uvicorn.Config):
+    """uvicorn's configuration, with what the protocols need besides."""
+
+    def __init__(
+        self, app: Any, settings: Settings, input_budget: InputBudget, ws_max_first_size: int, **options: Any
+    ) -> None:
         super().__init__(app, **options)
         self.settings = settings
+        self.input_budget = input_budget
+        self.ws_max_first_size = ws_max_first_size
+        """The largest message of a socket that has not authenticated yet."""
 
 
 class StallDetector:
@@ -108,6 +118,9 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
     """Closes sockets so that the client learns the reason, and aborts those of clients that do not read.
 
     A transport that is closed while data still comes in is reset, which loses the reason.
+
+    What it holds of messages, until the session takes them, is bounded: by little until the client has authenticated,
+    and for all sockets and requests together.
     """
 
     config: ServerConfig
@@ -115,6 +128,8 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._stall = StallDetector()
+        self._reservation = self.config.input_budget.open()
+        self._queued_bytes = 0
 
     def is_wasted(self, now: float) -> bool:
         if self.writable.is_set() and not self.transport.is_closing():
@@ -132,6 +147,36 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
         if not self.handshake_initiated:  # headers that are too long or too many for this protocol
             self.transport.write(_render_bad_request())
             self.transport.close()
+        elif self.conn.parser_exc is None and not self.transport.is_closing():
+            self._bound_input()
+
+    def _bound_input(self) -> None:
+        """Ends the connection if it holds too much."""
+        unfinished = len(self.conn.reader.buffer) + (self.conn.current_size or 0) + _FRAME_BYTES * len(self.frames)
+        authenticated = self.scope.get("state", {}).get("authenticated", False)
+        try:
+            if unfinished > (self.config.ws_max_size if authenticated else self.config.ws_max_first_size):
+                raise MessageTooLarge(self.config.ws_max_size)
+            self._reservation.resize(unfinished + self._queued_bytes)
+        except SvcError as error:
+            self._reservation.release()
+            self.frames, self.conn.current_size = [], None
+            if self.handshake_complete and not self.close_sent:
+                self.conn.fail(error.close_code, error.status)
+                self.handle_parser_exception()
+            else:
+                self.transport.abort()
+
+    async def receive(self) -> Any:
+        message = await super().receive()
+        if self.queue.empty():
+            self._queued_bytes = 0
+            self._reservation.resize(0)
+        return message
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._reservation.release()
+        super().connection_lost(exc)
 
     def send_receive_event_to_app(self) -> None:
         """Closes with 1007 on text that is not UTF-8: uvicorn would log a traceback, and close a second time."""
@@ -141,6 +186,7 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
                 self.conn.send_close(1007, "The message is not UTF-8.")
                 self.handle_parser_exception()
             return
+        self._queued_bytes += sum(map(len, self.frames))
         super().send_receive_event_to_app()
 
     def handle_parser_exception(self) -> None:

@@ -12,7 +12,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from svc.api.realtime.connections import Connections
-from svc.api.realtime.messages import MAX_MESSAGE_CHARACTERS
+from svc.api.realtime.messages import MAX_FIRST_MESSAGE_CHARACTERS, MAX_MESSAGE_CHARACTERS
 from svc.lifecycle import Lifecycle
 from svc.protocols import HttpProtocol, ServerConfig, WebSocketProtocol
 from svc.settings import Settings
@@ -56,6 +56,8 @@ def create_server(app: FastAPI, settings: Settings, *, share_port: bool = False,
     config = ServerConfig(
         app,
         settings,
+        app.state.input_budget,
+        2 * MAX_FIRST_MESSAGE_CHARACTERS,
         log_config=None,
         log_level="info",
         access_log=False,

@@ -60,6 +60,10 @@ def _count_streams(others: dict[str, Any]) -> int:
     return max(32, _STREAMS_A_WORKER * workers)
 
 
+MAX_TEXT_LENGTH = 2_000_000
+"""Of any text in a request, in characters."""
+
+
 class Settings(BaseSettings):
     model_config = SettingsConfigDict(
         env_prefix="SVC_",
@@ -132,7 +136,7 @@ class Settings(BaseSettings):
     strict_voices: bool = False
     """Return 404 `voice_not_found` for an unknown voice id instead of using the default voice."""
 
-    max_characters: int = Field(40_000, ge=1)
+    max_characters: int = Field(40_000, ge=1, le=MAX_TEXT_LENGTH)
     """The maximum length of the text of one request, in characters; a longer text gets 400."""
 
     max_audio_seconds: float = Field(3600, gt=0)
@@ -143,6 +147,10 @@ class Settings(BaseSettings):
 
     max_body_seconds: float = Field(30, gt=0)
     """The timeout for receiving a request body, in seconds; a slower one gets 408."""
+
+    max_input_bytes: int = Field(128_000_000, ge=1000)
+    """The maximum size of all request bodies and socket messages together that the server holds at one time, in bytes;
+    the first 16 KiB of each are not counted. Beyond it, large ones get 429 `system_busy`."""
 
     max_clip_bytes: int = Field(25_000_000, ge=1000)
     """The maximum size of a request body with recordings of a voice, in bytes; a larger one gets 413."""

@@ -1,6 +1,7 @@
 """`POST /v1/tokens/ephemeral` and `POST /v1/single-use-token/{token_type}`."""
 
 import asyncio
+import json
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -78,11 +79,33 @@ def test_without_any_body(service: TestClient) -> None:
     assert service.post(EPHEMERAL, headers=FULL).json()["expires_at"] == NOW + 300
 
 
-@pytest.mark.parametrize("body", [b"[]", b'{"ttl_seconds": "soon"}', b'{"ttl_seconds": [1]}', b"{", b'"x"'])
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"[]",
+        b'{"ttl_seconds": true}',
+        b'{"ttl_seconds": false}',
+        b'{"ttl_seconds": "soon"}',
+        b'{"ttl_seconds": [1]}',
+        b"{",
+        b'"x"',
+    ],
+)
 def test_bodies_that_do_not_fit(service: TestClient, body: bytes) -> None:
     response = service.post(EPHEMERAL, content=body, headers=JSON)
     assert response.status_code == 422
     assert all({"loc", "msg", "type"} == set(each) for each in response.json()["detail"])
+
+
+def test_bodies_of_tokens_are_smaller(service: TestClient) -> None:
+    """As large as the longest text can be in JSON."""
+    token = {"xi-api-key": service.post(EPHEMERAL, headers=FULL).json()["token"]}
+    longest = json.dumps({"text": "\N{FACE WITH TEARS OF JOY}" * Settings().max_characters})
+    larger = json.dumps({"text": "Hi.", "unknown": "x" * 600_000})
+    path = "/v1/text-to-speech/af_heart?output_format=none"
+    for content, headers, status in ((longest, token, 400), (larger, token, 413), (larger, FULL, 400)):
+        response = service.post(path, content=content, headers={**headers, "content-type": "application/json"})
+        assert response.status_code == status, response.text
 
 
 @pytest.mark.parametrize("header", ["authorization", "xi-api-key"])

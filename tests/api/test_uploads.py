@@ -30,6 +30,7 @@ from tests.voices.examples import make_voice
 
 JSON_TYPE = {"content-type": "application/json"}
 FORM_TYPE = {"content-type": "multipart/form-data; boundary=x"}
+NAMES = ("name", "labels")
 REFUSALS = {400, 404, 413, 415, 422}
 VOICE = replace(make_voice(), voice_id="custom-ForTheUploadsTests00")
 
@@ -274,23 +275,25 @@ def test_base64_in_blocks_is_what_it_is_in_one(clip: bytes, cut: int) -> None:
     for spelled in (text, f"data:audio/wav;base64,{text}", text.replace("/", "\\/").replace("+", "\\u002B")):
         body = f'{{"name": "\\"A\\\\", "files": ["{spelled}"]}}'.encode()
         parts = [body[at : at + 65_536] for at in range(0, len(body), 65_536)]
-        assert parse_json(parts, 25) == ([clip[: len(clip) - cut]], {"name": '"A\\'})
+        assert parse_json(parts, 25, NAMES) == ([clip[: len(clip) - cut]], {"name": '"A\\'})
 
 
 @pytest.mark.parametrize("wrong", ["=QUJD", "QQ==QUJD", "A", "*", "\\n", "é", "\\ud800"])
 def test_wrong_base64_in_a_long_string(wrong: str) -> None:
     for text in ("QUJD" * 70_000 + wrong, wrong + "QUJD" * 70_000, "QUJD" * 70_000 + wrong + "QUJD" * 70_000):
         with pytest.raises(InvalidUpload):
-            parse_json([f'{{"file": "{text}"}}'.encode()], 25)
+            parse_json([f'{{"file": "{text}"}}'.encode()], 25, NAMES)
 
 
 def test_long_strings_elsewhere_are_not_smuggled_in() -> None:
     long = "A" * 20_000
-    for body in ({"name": long}, {long: 1}, {"labels": {"a": long}}, {"file": [[long]]}, {"file": {"a": long}}):
+    for body in ({"name": long}, {"labels": {"a": long}}, {"file": [[long]]}, {"file": {"a": long}}):
         with pytest.raises(InvalidUpload):
-            parse_json([json.dumps(body).encode()], 25)
+            parse_json([json.dumps(body).encode()], 25, NAMES)
     with pytest.raises(BodyTooLarge):
-        parse_json([json.dumps({"a": ["x"] * 100_000}).encode()], 25)
+        parse_json([json.dumps({"a": ["x"] * 100_000}).encode()], 25, NAMES)
+    ignored = {"name": "A", "unknown": long, long: 1, "more": {"a": [long]}}
+    assert parse_json([json.dumps(ignored).encode()], 25, NAMES) == ([], {"name": "A"})
 
 
 def test_the_event_loop_runs_while_a_large_body_is_decoded() -> None:
@@ -300,7 +303,7 @@ def test_the_event_loop_runs_while_a_large_body_is_decoded() -> None:
 
     async def main() -> int:
         turns = 0
-        decoding = asyncio.create_task(asyncio.to_thread(parse_json, [body], 25))
+        decoding = asyncio.create_task(asyncio.to_thread(parse_json, [body], 25, NAMES))
         while not decoding.done():
             turns += 1
             await asyncio.sleep(0.001)

@@ -39,7 +39,7 @@ _SECURITY_SCHEMES = {
 _INVALID = "\0"
 
 # Fields of a socket's first message that may carry a credential.
-_CREDENTIAL_FIELDS = ("authorization", "xi_api_key", "xi-api-key", "single_use_token")
+CREDENTIAL_FIELDS = frozenset({"authorization", "xi_api_key", "xi-api-key", "single_use_token"})
 
 
 def add_authentication(app: FastAPI, verifier: Verifier) -> None:
@@ -142,7 +142,7 @@ def read_handshake_credential(connection: HTTPConnection) -> str | None:
 
 def read_message_credential(message: Mapping[str, object]) -> str | None:
     """The credential in the first message of a WebSocket."""
-    for field in _CREDENTIAL_FIELDS:
+    for field in CREDENTIAL_FIELDS:
         value = message.get(field)
         if isinstance(value, str) and (credential := _strip_scheme(value)):
             return credential

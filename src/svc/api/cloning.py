@@ -9,7 +9,16 @@ from pydantic import BaseModel
 
 from svc.api.authentication import get_principal
 from svc.api.errors import ProblemsShape
-from svc.api.uploads import Upload, invalid_field, read_upload
+from svc.api.schemas import LONGEST_DESCRIPTION
+from svc.api.uploads import (
+    LONGEST_LABEL,
+    MAX_NAME_LENGTH,
+    MOST_FILES,
+    MOST_LABELS,
+    Upload,
+    invalid_field,
+    read_upload,
+)
 from svc.api.voice_schemas import Done, VoiceSettingsShape, VoiceShape, describe_voice
 from svc.cloning.cloner import Changes, Details, VoiceCloner
 from svc.cloning.refinement_queue import RefinementQueue
@@ -19,11 +28,23 @@ from svc.voices.custom_voice import CustomVoice
 from svc.voices.settings import VoiceSettingsStore
 
 _FIELDS = {
-    "name": {"type": "string", "description": "The name of the voice; required of a new one."},
-    "display_name": {"type": "string", "description": "The same as `name`."},
-    "description": {"type": "string"},
-    "labels": {"type": "object", "additionalProperties": {"type": "string"}},
-    "language": {"type": "string", "description": "The language that the person speaks, such as `en` or `pt-BR`."},
+    "name": {
+        "type": "string",
+        "maxLength": MAX_NAME_LENGTH,
+        "description": "The name of the voice; required of a new one.",
+    },
+    "display_name": {"type": "string", "maxLength": MAX_NAME_LENGTH, "description": "The same as `name`."},
+    "description": {"type": "string", "maxLength": LONGEST_DESCRIPTION},
+    "labels": {
+        "type": "object",
+        "maxProperties": MOST_LABELS,
+        "additionalProperties": {"type": "string", "maxLength": LONGEST_LABEL},
+    },
+    "language": {
+        "type": "string",
+        "maxLength": 100,
+        "description": "The language that the person speaks, such as `en` or `pt-BR`.",
+    },
     "consent": {"type": "boolean", "description": "Whether the person has consented to the cloning."},
     "refine": {"type": "boolean", "description": "Whether the voice is refined in the background."},
 }
@@ -33,7 +54,7 @@ def _describe_body(files: str, required: list[str]) -> dict[str, Any]:
     """For the OpenAPI document: a form with recordings, or the same as JSON with Base64."""
 
     def schema(encoding: dict[str, str]) -> dict[str, Any]:
-        recordings = {"type": "array", "items": {"type": "string", **encoding}}
+        recordings = {"type": "array", "maxItems": MOST_FILES, "items": {"type": "string", **encoding}}
         return {"schema": {"type": "object", "required": required, "properties": {files: recordings, **_FIELDS}}}
 
     content = {

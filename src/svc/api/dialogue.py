@@ -2,18 +2,18 @@
 
 from dataclasses import replace
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 
 from svc.api.account import new_history_item_id
 from svc.api.authentication import get_principal
+from svc.api.bodies import JsonRoute
 from svc.api.dialogue_schemas import DialogueBody
 from svc.api.dialogue_voices import DialogueVoices
 from svc.api.http_synthesis import HttpSynthesis
 from svc.api.language_header import describe_language
-from svc.api.middleware import require_json
 from svc.api.models import MODEL_ID
-from svc.api.speech import AUDIO
+from svc.api.speech import AUDIO, FormatName
 from svc.api.speech_responses import AudioClip, AudioStream, TimestampedClip, TimestampStream
 from svc.audio import formats
 from svc.dictionaries.catalogue import describe_applied
@@ -21,7 +21,7 @@ from svc.synthesis.request import Dialogue, Reading
 
 
 def router(synthesis: HttpSynthesis, voices: DialogueVoices) -> APIRouter:
-    router = APIRouter(prefix="/v1/text-to-dialogue", tags=["dialogue"], dependencies=[Depends(require_json)])
+    router = APIRouter(prefix="/v1/text-to-dialogue", tags=["dialogue"], route_class=JsonRoute)
 
     def parse_request(body: DialogueBody, http: Request) -> Dialogue:
         """Everything that can fail cheaply fails here."""
@@ -38,7 +38,9 @@ def router(synthesis: HttpSynthesis, voices: DialogueVoices) -> APIRouter:
         return Dialogue(turns).in_context(body.previous_text or "", body.future_text or "")
 
     @router.post("", responses=AUDIO, response_class=Response)
-    async def create_dialogue(body: DialogueBody, http: Request, output_format: str = formats.DEFAULT) -> Response:
+    async def create_dialogue(
+        body: DialogueBody, http: Request, output_format: FormatName = formats.DEFAULT
+    ) -> Response:
         """Synthesizes a dialogue and returns the whole clip."""
         audio = formats.find(output_format)
         request = parse_request(body, http)
@@ -47,7 +49,7 @@ def router(synthesis: HttpSynthesis, voices: DialogueVoices) -> APIRouter:
 
     @router.post("/with-timestamps", response_class=JSONResponse)
     async def create_dialogue_with_timestamps(
-        body: DialogueBody, http: Request, output_format: str = formats.DEFAULT
+        body: DialogueBody, http: Request, output_format: FormatName = formats.DEFAULT
     ) -> Response:
         """Synthesizes a dialogue and returns JSON: the clip in base64, the times of every character and of every turn.
 
@@ -61,7 +63,9 @@ def router(synthesis: HttpSynthesis, voices: DialogueVoices) -> APIRouter:
         return TimestampedClip(clip, _headers(request, body, clip.reading), _voice_ids(body))
 
     @router.post("/stream", responses=AUDIO, response_class=StreamingResponse)
-    async def stream_dialogue(body: DialogueBody, http: Request, output_format: str = formats.DEFAULT) -> Response:
+    async def stream_dialogue(
+        body: DialogueBody, http: Request, output_format: FormatName = formats.DEFAULT
+    ) -> Response:
         """Synthesizes a dialogue and streams the audio."""
         audio = formats.find(output_format)
         request = parse_request(body, http)
@@ -70,7 +74,7 @@ def router(synthesis: HttpSynthesis, voices: DialogueVoices) -> APIRouter:
 
     @router.post("/stream/with-timestamps", response_class=StreamingResponse)
     async def stream_dialogue_with_timestamps(
-        body: DialogueBody, http: Request, output_format: str = formats.DEFAULT
+        body: DialogueBody, http: Request, output_format: FormatName = formats.DEFAULT
     ) -> Response:
         """Synthesizes a dialogue and streams lines of JSON, each with audio in base64 and the times of its characters.
 

@@ -4,10 +4,11 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from svc.api.schemas import Slider, SynthesisBody, Text, require_words
+from svc.api.schemas import Slider, SynthesisBody, Text, TextAfter, VoiceId, require_words
 from svc.voices.settings import VoiceSettings
 
 MAX_VOICES = 10
+MAX_TURNS = 2_000
 
 
 class DialogueSettings(BaseModel):
@@ -30,7 +31,7 @@ class DialogueTurn(BaseModel):
     """A text, and who speaks it."""
 
     text: Annotated[Text, AfterValidator(require_words)] = Field(description="The text to speak.")
-    voice_id: Text = Field(description="The voice that speaks it.")
+    voice_id: VoiceId = Field(description="The voice that speaks it.")
 
 
 def _require_few_voices(inputs: list[DialogueTurn]) -> list[DialogueTurn]:
@@ -57,7 +58,10 @@ class DialogueBody(SynthesisBody):
     )
 
     inputs: Annotated[list[DialogueTurn], AfterValidator(_require_few_voices)] = Field(
-        min_length=1, description=f"The turns in their order, by at most {MAX_VOICES} different voices."
+        min_length=1,
+        max_length=MAX_TURNS,
+        fail_fast=True,
+        description=f"The turns in their order, by at most {MAX_VOICES} different voices.",
     )
     settings: DialogueSettings | None = None
-    future_text: Text | None = Field(None, description="The text after the last turn; affects its intonation.")
+    future_text: TextAfter = Field(None, description="The text after the last turn; affects its intonation.")

@@ -4,9 +4,10 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 
 from svc.api.authentication import get_principal
+from svc.api.bodies import JsonRoute
 from svc.api.dictionary_schemas import (
     AddedDictionary,
     ChangedRules,
@@ -21,8 +22,8 @@ from svc.api.dictionary_schemas import (
     render_with_rules,
 )
 from svc.api.errors import ProblemsShape
-from svc.api.middleware import require_json
-from svc.api.uploads import Upload, invalid_field, read_upload
+from svc.api.schemas import LONGEST_DESCRIPTION
+from svc.api.uploads import MAX_NAME_LENGTH, Upload, invalid_field, read_upload
 from svc.api.voice_schemas import Done
 from svc.dictionaries.catalogue import Dictionaries
 from svc.dictionaries.lexicon import Lexicon, parse_lexicon, write_lexicon
@@ -39,9 +40,9 @@ _FILE_BODY: dict[str, Any] = {
                     "type": "object",
                     "required": ["name"],
                     "properties": {
-                        "name": {"type": "string"},
+                        "name": {"type": "string", "maxLength": MAX_NAME_LENGTH},
                         "file": {"type": "string", "format": "binary", "description": "A lexicon: PLS 1.0."},
-                        "description": {"type": "string"},
+                        "description": {"type": "string", "maxLength": LONGEST_DESCRIPTION},
                     },
                 }
             }
@@ -55,8 +56,8 @@ def router(dictionaries: Dictionaries) -> APIRouter:
         prefix="/v1/pronunciation-dictionaries",
         tags=["pronunciation dictionaries"],
         responses={422: {"model": ProblemsShape}},
+        route_class=JsonRoute,
     )
-    json_only = [Depends(require_json)]
 
     async def add(upload: Upload, lexicon: Lexicon, request: Request) -> AddedDictionary:
         name, caller = _require_name(upload), get_principal(request)
@@ -84,21 +85,21 @@ def router(dictionaries: Dictionaries) -> APIRouter:
         lexicon = await asyncio.to_thread(parse_lexicon, upload.clips[0]) if upload.clips else Lexicon([])
         return await add(upload, lexicon, request)
 
-    @router.post("/add-from-rules", dependencies=json_only)
+    @router.post("/add-from-rules")
     async def add_from_rules(body: NewDictionaryBody, request: Request) -> AddedDictionary:
         """Adds a dictionary with these rules."""
         upload = Upload([], {"name": body.name, "description": body.description})
         upload.check()
         return await add(upload, Lexicon(await asyncio.to_thread(body.to_rules)), request)
 
-    @router.post("/{dictionary_id}/set-rules", dependencies=json_only)
+    @router.post("/{dictionary_id}/set-rules")
     async def set_rules(dictionary_id: str, body: RulesBody, request: Request) -> ChangedRules:
         """Makes a version with these rules instead of all others."""
         dictionaries.find_changeable(dictionary_id, get_principal(request))
         rules = await asyncio.to_thread(body.to_rules)
         return await edit_rules(dictionary_id, lambda _: rules)
 
-    @router.post("/{dictionary_id}/add-rules", dependencies=json_only)
+    @router.post("/{dictionary_id}/add-rules")
     async def add_more_rules(dictionary_id: str, body: RulesBody, request: Request) -> ChangedRules:
         """Makes a version with these rules in addition. One for the same string is replaced."""
         dictionaries.find_changeable(dictionary_id, get_principal(request))
@@ -112,7 +113,7 @@ def router(dictionaries: Dictionaries) -> APIRouter:
 
         return await edit_rules(dictionary_id, merge)
 
-    @router.post("/{dictionary_id}/remove-rules", dependencies=json_only)
+    @router.post("/{dictionary_id}/remove-rules")
     async def remove_some_rules(dictionary_id: str, body: RuleStringsBody, request: Request) -> ChangedRules:
         """Makes a version without the rules for these strings."""
         dictionaries.find_changeable(dictionary_id, get_principal(request))
@@ -126,7 +127,7 @@ def router(dictionaries: Dictionaries) -> APIRouter:
         version = dictionaries.read_version(dictionary_id, dictionary.version_id)
         return Response(render_with_rules(dictionary, version, caller), media_type="application/json")
 
-    @router.patch("/{dictionary_id}", dependencies=json_only)
+    @router.patch("/{dictionary_id}")
     async def edit_dictionary(dictionary_id: str, body: DictionaryChanges, request: Request) -> DictionaryShape:
         """Renames a dictionary, archives it, or takes it out of the archive. One that is archived can still be used."""
         caller = get_principal(request)

@@ -3,12 +3,12 @@
 import base64
 import json
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, Field
 
-from svc.api.schemas import Text
+from svc.api.schemas import Description, Line
 from svc.auth.keys import Principal
 from svc.dictionaries.dictionary import Dictionary, Version
 from svc.dictionaries.rules import MAX_RULES, InvalidRule, make_alias, make_phoneme, rule_to_json
@@ -16,16 +16,17 @@ from svc.errors import InvalidCursor
 from svc.text.pronunciation_rules import Alphabet, PronunciationRule
 
 _MAX_PAGE_SIZE, _DEFAULT_PAGE_SIZE = 100, 30
+_Parameter = Annotated[str, Field(max_length=2_000)]
 
 
 class RuleBody(BaseModel):
     """A rule: an alias, which is read instead of a string, or the phonemes of the string."""
 
     type: Literal["alias", "phoneme"]
-    string_to_replace: Text
-    alias: Text | None = Field(None, description="Of an alias rule: the text that is read.")
-    phoneme: Text | None = Field(None, description="Of a phoneme rule.")
-    alphabet: Text | None = Field(
+    string_to_replace: Line
+    alias: Line | None = Field(None, description="Of an alias rule: the text that is read.")
+    phoneme: Line | None = Field(None, description="Of a phoneme rule.")
+    alphabet: Line | None = Field(
         None, description=f"Of a phoneme rule: {', '.join(f'`{each}`' for each in Alphabet)}."
     )
     case_sensitive: bool | None = Field(None, description="Default true.")
@@ -46,7 +47,7 @@ def _require(field: str, value: str | None) -> str:
 
 
 class RulesBody(BaseModel):
-    rules: list[RuleBody] = Field(max_length=MAX_RULES)
+    rules: list[RuleBody] = Field(max_length=MAX_RULES, fail_fast=True)
 
     def to_rules(self) -> list[PronunciationRule]:
         """Takes a tenth of a second for thousands of rules: call it in a thread."""
@@ -61,18 +62,18 @@ class RulesBody(BaseModel):
 
 
 class NewDictionaryBody(RulesBody):
-    name: Text
-    description: Text | None = None
+    name: Line
+    description: Description | None = None
 
 
 class RuleStringsBody(BaseModel):
-    rule_strings: list[Text] = Field(max_length=MAX_RULES)
+    rule_strings: list[Line] = Field(max_length=MAX_RULES, fail_fast=True)
 
 
 class DictionaryChanges(BaseModel):
     """Missing or null fields stay as they are."""
 
-    name: Text | None = None
+    name: Line | None = None
     archived: bool | None = None
 
 
@@ -165,10 +166,10 @@ class DictionaryPage(BaseModel):
 
 
 class DictionaryQuery(BaseModel):
-    cursor: str | None = None
+    cursor: _Parameter | None = None
     page_size: int = _DEFAULT_PAGE_SIZE
-    sort: str | None = Field(None, description="`creation_time_unix` (the default) or `name`.")
-    sort_direction: str | None = Field(None, description="`ascending` or `descending` (the default).")
+    sort: _Parameter | None = Field(None, description="`creation_time_unix` (the default) or `name`.")
+    sort_direction: _Parameter | None = Field(None, description="`ascending` or `descending` (the default).")
     include_archived: bool = False
 
     def cut_page(self, dictionaries: Iterable[Dictionary], caller: Principal) -> DictionaryPage:

@@ -6,6 +6,7 @@ On the paths of the OpenAI API it is `{"error": {"message": …, "type": …, "p
 import json
 import logging
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -16,6 +17,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from svc.api.json_objects import Oversized
 from svc.errors import SvcError, classify
 from svc.request_id import request_id
 
@@ -55,7 +57,7 @@ class ProblemsShape(BaseModel):
 
 # For the OpenAPI document: what any path may answer.
 RESPONSES: dict[int | str, dict[str, Any]] = {
-    status: {"model": ErrorShape} for status in (400, 401, 403, 404, 408, 413, 415, 429, 500, 501, 503)
+    status: {"model": ErrorShape} for status in (400, 401, 403, 404, 408, 413, 414, 415, 429, 500, 501, 503)
 }
 
 
@@ -134,18 +136,27 @@ async def _handle_svc_error(_: Request, error: Exception) -> JSONResponse:
     return render_error(error)
 
 
-async def _handle_validation_error(request: Request, error: Exception) -> Response:
+_MOST_PROBLEMS = 20
+_LONGEST_PART, _LONGEST_MESSAGE = 100, 300
+
+
+def describe_problem(error: Mapping[str, Any]) -> Problem:
     """What is wrong and where, without the input itself, which may be long or not even text."""
+    place = [part[:_LONGEST_PART] if isinstance(part, str) else part for part in error["loc"]]
+    if isinstance(error.get("input"), Oversized):
+        return Problem(loc=place, msg="has too many elements", type="too_long")
+    return Problem(loc=place, msg=error["msg"][:_LONGEST_MESSAGE], type=error["type"])
+
+
+async def _handle_validation_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
+    problems = [describe_problem(each) for each in error.errors()[:_MOST_PROBLEMS]]
     if is_openai_path(request.scope["path"]):
-        first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"][1:] if isinstance(part, str))
-        message = f"{field or 'The body'} {_say_what_is_wrong(first['type'], first['msg'])}."
+        first = problems[0]
+        field = ".".join(part for part in first.loc[1:] if isinstance(part, str))
+        message = f"{field or 'The body'} {_say_what_is_wrong(first.type, first.msg)}."
         return Response(_render_for_openai(400, message, field or None, None), 400, media_type="application/json")
-    return JSONResponse(
-        {"detail": [{"loc": each["loc"], "msg": each["msg"], "type": each["type"]} for each in error.errors()]},
-        422,
-    )
+    return JSONResponse({"detail": [each.model_dump() for each in problems]}, 422)
 
 
 _PROBLEMS = {

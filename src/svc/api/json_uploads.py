@@ -7,9 +7,10 @@ tenth of a second. So long strings are cut out first, and decoded in blocks; onl
 import binascii
 import json
 import secrets
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
+from svc.api.json_objects import InvalidJson, parse_object
 from svc.errors import BodyTooLarge
 
 _FILES = ("file", "files", "files[]")
@@ -27,15 +28,17 @@ class InvalidUpload(ValueError):
         self.field = field
 
 
-def parse_json(parts: Iterable[bytes], max_files: int) -> tuple[list[bytes], dict[str, Any]]:
-    """The recordings and the other fields of a body; raises `InvalidUpload` or `BodyTooLarge`.
+def parse_json(
+    parts: Iterable[bytes], max_files: int, text_fields: Collection[str]
+) -> tuple[list[bytes], dict[str, Any]]:
+    """The recordings and the text fields of a body; raises `InvalidUpload` or `BodyTooLarge`.
 
     It takes as long as the body is large: call it in a thread.
     """
     rest, strings = _cut_long_strings(b"".join(parts))
     try:
-        fields = json.loads(rest or b"{}")
-    except (ValueError, RecursionError):
+        fields = parse_object(rest.decode() or "{}", {*_FILES, *text_fields})
+    except (InvalidJson, UnicodeDecodeError):
         raise InvalidUpload(None, "not JSON") from None
     if not isinstance(fields, dict):
         raise InvalidUpload(None, "must be an object")
@@ -46,7 +49,8 @@ def parse_json(parts: Iterable[bytes], max_files: int) -> tuple[list[bytes], dic
     if len(given) > max_files:
         raise InvalidUpload("files", f"at most {max_files} files are allowed")
     clips = [_decode_clip(name, value, strings) for name, value in given]
-    if strings:
+    others = json.dumps(fields)
+    if any(name in others for name in strings):
         raise InvalidUpload(None, f"only recordings may have more than {_LONG_STRING} characters")
     return clips, fields
 

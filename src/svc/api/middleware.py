@@ -1,16 +1,14 @@
-"""What every request passes through: its id, the state of the server, the limits of its body, and its compression."""
+"""What every request passes through: its id, the state of the server, the limits of its address, and compression."""
 
-import asyncio
 import re
 from uuid import uuid4
 
-from fastapi import Request
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from svc.api.errors import render_error
-from svc.errors import BodyTimeout, BodyTooLarge, ShuttingDown, UnsupportedMediaType
+from svc.errors import AddressTooLong, ShuttingDown
 from svc.lifecycle import Lifecycle
 from svc.request_id import request_id as current_request_id
 
@@ -19,8 +17,7 @@ _RESPONSE_STARTS = ("http.response.start", "websocket.http.response.start")
 
 _OPERATIONS = frozenset({"/health", "/readyz", "/metrics"})
 
-# Paths that take recordings, which are larger than any other body.
-_UPLOAD_PATHS = re.compile(r"/voices|/v1/voices/add|/v1/voices/[^/]+/edit")
+LONGEST_ADDRESS = 8_192  # bytes; that of a socket may not be longer either
 
 
 _REFUSES_GZIP = re.compile(r"gzip\s*;\s*q=0(\.0*)?\s*(,|$)")
@@ -104,93 +101,19 @@ class CompressJson(GZipMiddleware):
         await super().__call__(scope, receive, send)
 
 
-async def require_json(request: Request) -> None:
-    """Refuses a body that says it is something else; one that says nothing is taken for JSON.
+class TidyAddress:
+    """Refuses an address that is too long, and leaves out query parameters that are empty."""
 
-    It waits for nothing, but what is not `async` would be run in a thread of its own.
-    """
-    content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if content_type and content_type != "application/json" and not content_type.endswith("+json"):
-        raise UnsupportedMediaType(content_type)
-
-
-class BodyLimits:
-    """Reads a body whole before any handler runs, within limits of size and time.
-
-    Recordings are counted as they pass and not held here: the form parser puts them on disk.
-    """
-
-    def __init__(self, app: ASGIApp, max_bytes: int, max_seconds: float, max_clip_bytes: int) -> None:
+    def __init__(self, app: ASGIApp) -> None:
         self._app = app
-        self._max_bytes = max_bytes
-        self._max_seconds = max_seconds
-        self._max_clip_bytes = max_clip_bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
+        if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
-        encoding = Headers(scope=scope).get("content-encoding", "identity").strip().lower()
-        if encoding not in ("", "identity"):  # a small body may be a huge one, compressed
-            error = UnsupportedMediaType(encoding, "an uncompressed body, without Content-Encoding")
-            await render_error(error)(scope, receive, send)
+        query: bytes = scope["query_string"]
+        if len(scope.get("raw_path") or b"") + len(query) > LONGEST_ADDRESS:
+            await render_error(AddressTooLong(LONGEST_ADDRESS))(scope, receive, send)
             return
-        if scope["method"] == "POST" and _UPLOAD_PATHS.fullmatch(scope["path"]):
-            await self._app(scope, self._limit_upload(receive), send)
-            return
-        try:
-            async with asyncio.timeout(self._max_seconds):
-                body = await self._read_body(receive)
-        except TimeoutError:
-            await render_error(BodyTimeout(self._max_seconds))(scope, receive, send)
-        except BodyTooLarge as error:
-            await render_error(error)(scope, receive, send)
-        else:
-            await self._app(scope, _replay(body, receive), send)
-
-    def _limit_upload(self, receive: Receive) -> Receive:
-        """The same messages; raises when they are too many, or slower than the rate that any body has to keep."""
-        seconds = self._max_seconds * max(1.0, self._max_clip_bytes / self._max_bytes)
-        deadline = asyncio.get_running_loop().time() + seconds
-        size = 0
-        complete = False
-
-        async def receive_within_limits() -> Message:
-            nonlocal size, complete
-            if complete:  # what follows is the client's disconnect, which may take any time
-                return await receive()
-            try:
-                async with asyncio.timeout_at(deadline):
-                    message = await receive()
-            except TimeoutError:
-                raise BodyTimeout(seconds) from None
-            size += len(message.get("body", b""))
-            if size > self._max_clip_bytes:
-                raise BodyTooLarge(self._max_clip_bytes, "SVC_MAX_CLIP_BYTES")
-            complete = not message.get("more_body", False)
-            return message
-
-        return receive_within_limits
-
-    async def _read_body(self, receive: Receive) -> Message:
-        """The whole body as one message; or the disconnect of a client that hangs up meanwhile."""
-        parts, size, more = [], 0, True
-        while more:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                return message
-            parts.append(message.get("body", b""))
-            size += len(parts[-1])
-            if size > self._max_bytes:
-                raise BodyTooLarge(self._max_bytes)
-            more = message.get("more_body", False)
-        return {"type": "http.request", "body": b"".join(parts), "more_body": False}
-
-
-def _replay(body: Message, receive: Receive) -> Receive:
-    pending = [body]
-
-    async def replay() -> Message:
-        return pending.pop() if pending else await receive()
-
-    return replay
+        scope["query_string"] = b"&".join(each for each in query.split(b"&") if each.partition(b"=")[2])
+        await self._app(scope, receive, send)

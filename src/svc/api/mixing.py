@@ -4,13 +4,13 @@ import asyncio
 from dataclasses import asdict
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Request
 from pydantic import AfterValidator, BaseModel, Field
 
 from svc.api.authentication import get_principal
+from svc.api.bodies import JsonRoute
 from svc.api.errors import ProblemsShape
-from svc.api.middleware import require_json
-from svc.api.schemas import Text
+from svc.api.schemas import Description, Line, VoiceId
 from svc.api.uploads import MAX_NAME_LENGTH
 from svc.api.voice_schemas import VoiceSettingsShape, VoiceShape, describe_voice
 from svc.cloning.mixer import VoiceMixer
@@ -18,8 +18,6 @@ from svc.cloning.refinement_queue import RefinementQueue
 from svc.voices.catalogue import VoiceCatalogue
 from svc.voices.mixes import MAX_PARTS, MAX_WEIGHT
 from svc.voices.settings import VoiceSettingsStore
-
-_MAX_DESCRIPTION_LENGTH = 2_000
 
 
 def _check_name(name: str) -> str:
@@ -30,24 +28,24 @@ def _check_name(name: str) -> str:
 
 
 class PartBody(BaseModel):
-    voice_id: Text = Field(description="The id or name of a voice.")
+    voice_id: VoiceId = Field(description="The id or name of a voice.")
     weight: float = Field(1.0, gt=0, le=MAX_WEIGHT, allow_inf_nan=False)
 
 
 class MixBody(BaseModel):
     """Voices and their weights, which need not add up to anything."""
 
-    name: Annotated[Text, AfterValidator(_check_name)]
+    name: Annotated[Line, AfterValidator(_check_name)]
     parts: list[PartBody] = Field(min_length=2, max_length=MAX_PARTS)
-    description: Text | None = Field(None, max_length=_MAX_DESCRIPTION_LENGTH)
+    description: Description | None = None
 
 
 def router(
     mixer: VoiceMixer, voices: VoiceCatalogue, voice_settings: VoiceSettingsStore, refinement_queue: RefinementQueue
 ) -> APIRouter:
-    router = APIRouter(tags=["cloning"], responses={422: {"model": ProblemsShape}})
+    router = APIRouter(tags=["cloning"], responses={422: {"model": ProblemsShape}}, route_class=JsonRoute)
 
-    @router.post("/v1/voices/mix", dependencies=[Depends(require_json)])
+    @router.post("/v1/voices/mix")
     async def mix_voices(body: MixBody, request: Request) -> VoiceShape:
         """Makes a custom voice: the weighted mean of several voices, all of which must exist."""
         caller = get_principal(request)

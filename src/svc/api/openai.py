@@ -7,13 +7,13 @@ from collections.abc import AsyncGenerator, AsyncIterator, Iterable
 from dataclasses import replace
 from typing import Any
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Request, Response
 from fastapi.responses import StreamingResponse
 
 from svc.api.authentication import get_principal
+from svc.api.bodies import JsonRoute
 from svc.api.errors import RESPONSES
 from svc.api.http_synthesis import HttpSynthesis
-from svc.api.middleware import require_json
 from svc.api.models import MODEL_ID
 from svc.api.openai_schemas import (
     FORMATS,
@@ -76,7 +76,7 @@ def router(
     synthesis: HttpSynthesis, voices: VoiceCatalogue, voice_settings: VoiceSettingsStore, aliases: Iterable[str]
 ) -> APIRouter:
     models = [OpenAiModel(id=model_id) for model_id in dict.fromkeys((*_MODELS, *aliases))]
-    router = APIRouter(tags=["openai"], responses=_ERRORS)
+    router = APIRouter(tags=["openai"], responses=_ERRORS, route_class=JsonRoute)
 
     def resolve_voice(name: str | None, caller: Principal) -> Voice:
         """The voice with that id or name; then that which speaks for OpenAI's; then as for every id elsewhere."""
@@ -95,10 +95,8 @@ def router(
             body.input, voice, settings if body.speed is None else replace(settings, speed=body.speed)
         )
 
-    @router.post("/openai/v1/audio/speech", include_in_schema=False, dependencies=[Depends(require_json)])
-    @router.post(
-        "/v1/audio/speech", responses=_AUDIO, response_class=StreamingResponse, dependencies=[Depends(require_json)]
-    )
+    @router.post("/openai/v1/audio/speech", include_in_schema=False)
+    @router.post("/v1/audio/speech", responses=_AUDIO, response_class=StreamingResponse)
     async def create_openai_speech(body: CreateSpeechBody, http: Request) -> Response:
         """Synthesizes a text and streams the audio, or events with audio."""
         audio = formats.find(FORMATS[body.response_format])

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetPydanticSchema, field_validator, model_validator
 from pydantic_core import core_schema
 
-from svc.api.schemas import ModelName, Text
+from svc.api.schemas import ModelName, Text, VoiceId
 from svc.audio.formats import TELEPHONY, Codec
 from svc.voices.settings import FASTEST_SPEECH, SLOWEST_SPEECH
 
@@ -37,7 +37,7 @@ class CreateSpeechBody(BaseModel):
 
     input: Text = Field(description="The text to speak, up to SVC_MAX_CHARACTERS.")
     model: ModelName = Field(None, description="Accepted and echoed in `x-svc-model`; it selects nothing.")
-    voice: Annotated[Text | None, BeforeValidator(_read_id)] = Field(
+    voice: Annotated[VoiceId | None, BeforeValidator(_read_id)] = Field(
         None, description="A name or id, or an object with an `id`. By default the server's default voice."
     )
     response_format: _ResponseFormat = Codec.MP3.value

@@ -5,11 +5,13 @@ the voice lists, which do need a key, give out.
 """
 
 import secrets
+from typing import Annotated
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 
 from svc.api import ranges
 from svc.api.disconnect import run_unless_disconnected
+from svc.api.middleware import LONGEST_ADDRESS
 from svc.errors import VoiceNotFound
 from svc.synthesis.previews import FORMAT, Previews
 from svc.voices.catalogue import Voice, VoiceCatalogue
@@ -32,7 +34,9 @@ def router(previews: Previews, voices: VoiceCatalogue) -> APIRouter:
     router = APIRouter(prefix="/previews", tags=["voices"])
 
     @router.get("/{voice_id}.mp3", response_class=Response)
-    async def preview(voice_id: str, request: Request, token: str = "") -> Response:
+    async def preview(
+        voice_id: str, request: Request, token: Annotated[str, Query(max_length=LONGEST_ADDRESS)] = ""
+    ) -> Response:
         """A short sample of the voice. Samples are made once and kept."""
         voice = voices.find(voice_id)
         if preview_url(voice, "") is None:

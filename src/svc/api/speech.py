@@ -1,15 +1,16 @@
 """`POST /v1/text-to-speech/{voice_id}`: text in, audio out; whole or streamed, with or without timestamps."""
 
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 
 from svc.api.account import new_history_item_id
 from svc.api.authentication import get_principal
+from svc.api.bodies import JsonRoute
 from svc.api.http_synthesis import HttpSynthesis
 from svc.api.language_header import describe_language
-from svc.api.middleware import require_json
+from svc.api.middleware import LONGEST_ADDRESS
 from svc.api.models import MODEL_ID
 from svc.api.schemas import SpeechBody
 from svc.api.speech_responses import AudioClip, AudioStream, TimestampedClip, TimestampStream
@@ -21,11 +22,13 @@ from svc.voices.settings import VoiceSettingsStore
 
 AUDIO: dict[int | str, dict[str, Any]] = {200: {"content": {"audio/*": {}}, "description": "The audio."}}
 
+FormatName = Annotated[str, Query(max_length=LONGEST_ADDRESS)]  # an unknown one gets an answer of its own
+
 
 def router(
     synthesis: HttpSynthesis, voices: VoiceCatalogue, voice_settings: VoiceSettingsStore, dictionaries: Dictionaries
 ) -> APIRouter:
-    router = APIRouter(prefix="/v1/text-to-speech", tags=["speech"], dependencies=[Depends(require_json)])
+    router = APIRouter(prefix="/v1/text-to-speech", tags=["speech"], route_class=JsonRoute)
 
     def parse_request(voice_id: str, body: SpeechBody, http: Request) -> SynthesisRequest:
         """Everything that can fail cheaply fails here."""
@@ -46,7 +49,7 @@ def router(
 
     @router.post("/{voice_id}", responses=AUDIO, response_class=Response)
     async def create_speech(
-        voice_id: str, body: SpeechBody, http: Request, output_format: str = formats.DEFAULT
+        voice_id: str, body: SpeechBody, http: Request, output_format: FormatName = formats.DEFAULT
     ) -> Response:
         """Synthesizes a text and returns the whole clip."""
         audio = formats.find(output_format)
@@ -56,7 +59,7 @@ def router(
 
     @router.post("/{voice_id}/with-timestamps", response_class=JSONResponse)
     async def create_speech_with_timestamps(
-        voice_id: str, body: SpeechBody, http: Request, output_format: str = formats.DEFAULT
+        voice_id: str, body: SpeechBody, http: Request, output_format: FormatName = formats.DEFAULT
     ) -> Response:
         """Synthesizes a text and returns JSON: the whole clip in base64, and the times of every character."""
         audio = formats.find(output_format)
@@ -66,7 +69,7 @@ def router(
 
     @router.post("/{voice_id}/stream", responses=AUDIO, response_class=StreamingResponse)
     async def stream_speech(
-        voice_id: str, body: SpeechBody, http: Request, output_format: str = formats.DEFAULT
+        voice_id: str, body: SpeechBody, http: Request, output_format: FormatName = formats.DEFAULT
     ) -> Response:
         """Synthesizes a text and streams the audio."""
         audio = formats.find(output_format)
@@ -76,7 +79,7 @@ def router(
 
     @router.post("/{voice_id}/stream/with-timestamps", response_class=StreamingResponse)
     async def stream_speech_with_timestamps(
-        voice_id: str, body: SpeechBody, http: Request, output_format: str = formats.DEFAULT
+        voice_id: str, body: SpeechBody, http: Request, output_format: FormatName = formats.DEFAULT
     ) -> Response:
         """Synthesizes a text and streams lines of JSON, each with audio in base64 and the times of its characters."""
         audio = formats.find(output_format)

@@ -1,9 +1,12 @@
 """`POST /v1/tokens/ephemeral` and `POST /v1/single-use-token/{token_type}`: tokens for browsers."""
 
+from typing import Annotated
+
 from fastapi import APIRouter, Request, Response
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, BeforeValidator, Field
 
 from svc.api.authentication import get_principal
+from svc.api.bodies import JsonRoute
 from svc.auth.keys import Scope
 from svc.auth.tokens import Tokens
 from svc.errors import UnknownTokenType
@@ -11,8 +14,15 @@ from svc.errors import UnknownTokenType
 _SHORTEST, _DEFAULT, _LONGEST = 30, 300, 600
 
 
+def _refuse_flag(value: object) -> object:
+    """Python takes `true` for 1."""
+    if isinstance(value, bool):
+        raise ValueError("must be a number")
+    return value
+
+
 class EphemeralTokenBody(BaseModel):
-    ttl_seconds: int | None = Field(
+    ttl_seconds: Annotated[int | None, BeforeValidator(_refuse_flag)] = Field(
         None, description=f"How long the token is valid: {_SHORTEST} to {_LONGEST} seconds, by default {_DEFAULT}."
     )
 
@@ -33,7 +43,7 @@ class SingleUseToken(BaseModel):
 
 
 def router(tokens: Tokens) -> APIRouter:
-    router = APIRouter(prefix="/v1", tags=["tokens"])
+    router = APIRouter(prefix="/v1", tags=["tokens"], route_class=JsonRoute)
 
     @router.post("/tokens/ephemeral")
     async def create_ephemeral_token(

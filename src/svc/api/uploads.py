@@ -14,16 +14,16 @@ from starlette.formparsers import FormParser, MultiPartException, MultiPartParse
 from starlette.requests import ClientDisconnect
 
 from svc.api.json_uploads import InvalidUpload, parse_json
-from svc.api.schemas import replace_lone_surrogates
+from svc.api.schemas import LONGEST_DESCRIPTION, replace_lone_surrogates
 from svc.errors import InvalidForm, UnsupportedMediaType, UploadInterrupted
 from svc.text.language import Language
 
-_MOST_FILES, _MOST_FIELDS, _MOST_FIELD_BYTES = 25, 50, 64_000
+MOST_FILES, _MOST_FIELDS, _MOST_FIELD_BYTES = 25, 50, 64_000
 _TEXT_FIELDS = frozenset(
     {"name", "display_name", "description", "labels", "language", "language_code", "consent", "refine"}
 )
-MAX_NAME_LENGTH, _LONGEST_DESCRIPTION = 100, 2_000
-_MOST_LABELS, _LONGEST_LABEL = 30, 300
+MAX_NAME_LENGTH = 100
+MOST_LABELS, LONGEST_LABEL = 30, 300
 _TRUE = frozenset({"true", "1", "yes", "on"})
 _UNSET = frozenset({"", "null", "none", "undefined"})
 
@@ -46,8 +46,8 @@ class Upload:
 
     def description(self) -> str | None:
         description = self._text("description")
-        if description is not None and len(description) > _LONGEST_DESCRIPTION:
-            raise invalid_field("description", f"must have at most {_LONGEST_DESCRIPTION} characters")
+        if description is not None and len(description) > LONGEST_DESCRIPTION:
+            raise invalid_field("description", f"must have at most {LONGEST_DESCRIPTION} characters")
         return description
 
     def labels(self) -> dict[str, str] | None:
@@ -59,8 +59,8 @@ class Upload:
             return None
         if not isinstance(labels, dict):
             raise invalid_field("labels", "must be an object")
-        if len(labels) > _MOST_LABELS:
-            raise invalid_field("labels", f"at most {_MOST_LABELS} labels are allowed")
+        if len(labels) > MOST_LABELS:
+            raise invalid_field("labels", f"at most {MOST_LABELS} labels are allowed")
         try:
             return {_label(name): _label(value) for name, value in labels.items() if value is not None}
         except (TypeError, ValueError, RecursionError):  # a set, or a number of thousands of digits
@@ -108,7 +108,7 @@ async def read_upload(request: Request, check: Callable[[Upload], None]) -> Uplo
             upload = await _read_form(request, check, is_multipart=content_type == "multipart/form-data")
         elif content_type in ("", "application/json") or content_type.endswith("+json"):
             parts = [part async for part in request.stream()]
-            upload = Upload(*await asyncio.to_thread(parse_json, parts, _MOST_FILES))
+            upload = Upload(*await asyncio.to_thread(parse_json, parts, MOST_FILES, _TEXT_FIELDS))
         else:
             raise UnsupportedMediaType(content_type, "a form (multipart/form-data) or JSON")
     except ClientDisconnect:
@@ -144,7 +144,7 @@ async def _read_form(request: Request, check: Callable[[Upload], None], *, is_mu
     limits = {"max_fields": _MOST_FIELDS, "max_part_size": _MOST_FIELD_BYTES}
     parser: _MultiPartParser | FormParser
     if is_multipart:
-        parser = _MultiPartParser(request.headers, checked_stream(), max_files=_MOST_FILES, **limits)
+        parser = _MultiPartParser(request.headers, checked_stream(), max_files=MOST_FILES, **limits)
     else:
         parser = FormParser(request.headers, checked_stream(), **limits)
     try:
@@ -178,8 +178,8 @@ def invalid_field(field: str, problem: str) -> RequestValidationError:
 
 def _label(value: object) -> str:
     """A label, or its name, as text."""
-    text = value if isinstance(value, str) else json.dumps(value)
-    return replace_lone_surrogates(text[:_LONGEST_LABEL])
+    text = value if isinstance(value, str) else json.dumps(value, allow_nan=False)
+    return replace_lone_surrogates(text[:LONGEST_LABEL])
 
 
 def _parse_labels(text: str) -> dict[str, Any] | None:

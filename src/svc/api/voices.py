@@ -7,12 +7,12 @@ from contextlib import suppress
 from dataclasses import asdict
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Request, Response
-from pydantic import BaseModel
+from fastapi import APIRouter, Query, Request, Response
+from pydantic import BaseModel, Field
 
 from svc.api.authentication import get_principal
-from svc.api.middleware import require_json
-from svc.api.schemas import VoiceSettingsBody
+from svc.api.bodies import JsonRoute
+from svc.api.schemas import VoiceId, VoiceSettingsBody
 from svc.api.voice_schemas import Done, VoiceList, VoicePage, VoiceSettingsShape, VoiceShape, describe_voice
 from svc.auth.keys import Principal
 from svc.cloning.refinement_queue import RefinementQueue
@@ -39,33 +39,38 @@ _CATEGORIES = {
 _NOT_VOICES = frozenset({"add", "mix", "settings"})
 
 
+_Word = Annotated[str, Field(max_length=100)]
+_Words = Annotated[list[_Word], Field(max_length=100)]
+
+
 class VoiceQuery(BaseModel):
     """Filters for the voice list; parameters that are not listed are ignored."""
 
     page_size: int = 10
-    next_page_token: str | None = None
-    search: str | None = None
-    sort: str | None = None
-    sort_direction: str | None = None
-    voice_type: str | None = None
-    category: str | None = None
-    fine_tuning_state: str | None = None
-    collection_id: str | None = None
-    gender: str | None = None
-    age: str | None = None
-    accent: str | None = None
-    language: list[str] = []
-    use_cases: list[str] = []
-    voice_ids: list[str] = []
+    next_page_token: _Word | None = None
+    search: Annotated[str, Field(max_length=200)] | None = None
+    sort: _Word | None = None
+    sort_direction: _Word | None = None
+    voice_type: _Word | None = None
+    category: _Word | None = None
+    fine_tuning_state: _Word | None = None
+    collection_id: _Word | None = None
+    gender: _Word | None = None
+    age: _Word | None = None
+    accent: _Word | None = None
+    language: _Words = []
+    use_cases: _Words = []
+    voice_ids: Annotated[list[VoiceId], Field(max_length=100)] = []
 
     def matches(self, voice: VoiceShape) -> bool:
         """No voice here is fine-tuned or in a collection, so a search for one finds nothing."""
         words = f"{voice.name} {voice.description} {' '.join(voice.labels.values())}".lower().split()
+        wanted = set((self.search or "").lower().split())
         voice_type, labels = (self.voice_type or "").strip().lower(), voice.labels
         return (
             not self.fine_tuning_state
             and not self.collection_id
-            and all(any(word.startswith(wanted) for word in words) for wanted in (self.search or "").lower().split())
+            and all(any(word.startswith(each) for word in words) for each in wanted)
             and _CATEGORIES.get(voice_type, voice.category) == voice.category
             and _is_wanted([self.category], voice.category)
             and _is_wanted([self.gender], labels.get("gender"))
@@ -98,7 +103,7 @@ class VoiceQuery(BaseModel):
 
 
 def router(voices: VoiceCatalogue, settings: VoiceSettingsStore, refinement_queue: RefinementQueue) -> APIRouter:
-    router = APIRouter(tags=["voices"])
+    router = APIRouter(tags=["voices"], route_class=JsonRoute)
 
     def describe(voice: Voice, request: Request, with_settings: bool = True) -> VoiceShape:
         caller = get_principal(request)
@@ -167,7 +172,7 @@ def router(voices: VoiceCatalogue, settings: VoiceSettingsStore, refinement_queu
         caller = get_principal(request)
         return VoiceSettingsShape(**asdict(settings.get(resolve(voice_id, caller), caller)))
 
-    @router.post("/v1/voices/{voice_id}/settings/edit", dependencies=[Depends(require_json)])
+    @router.post("/v1/voices/{voice_id}/settings/edit")
     async def edit_voice_settings(voice_id: str, body: VoiceSettingsBody, request: Request) -> Done:
         """Changes the settings of one voice for this key. Missing fields stay as they are.
 

@@ -8,6 +8,9 @@ from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from threading import Lock
+from typing import Annotated
+
+from pydantic import Field
 
 from svc.auth.keys import ANYONE, Principal, Quota, is_operator
 from svc.dictionaries.dictionary import DamagedFile, Dictionary, Version, new_id
@@ -20,6 +23,7 @@ from svc.text.pronunciation_rules import Match, PronunciationRule, RuleMatcher
 log = logging.getLogger(__name__)
 
 MAX_LOCATORS = 3
+MAX_ID_LENGTH = 100  # more than any id has
 _POLL_SECONDS = 2.0
 _MATCHERS_KEPT = 32
 
@@ -28,8 +32,8 @@ _MATCHERS_KEPT = 32
 class Locator:
     """A version of a pronunciation dictionary; without `version_id`, the latest one."""
 
-    pronunciation_dictionary_id: str
-    version_id: str | None = None
+    pronunciation_dictionary_id: Annotated[str, Field(max_length=MAX_ID_LENGTH)]
+    version_id: Annotated[str, Field(max_length=MAX_ID_LENGTH)] | None = None
 
 
 @dataclass(frozen=True, slots=True)

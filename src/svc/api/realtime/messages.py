@@ -1,17 +1,21 @@
 """What clients send over a socket. It is read tolerantly: unknown fields are ignored, null counts as absent."""
 
-import json
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Annotated, Any, TypeVar
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, ValidationError
 
-from svc.api.dialogue_schemas import MAX_VOICES, DialogueSettings
-from svc.api.schemas import Locators, Slider, Text, VoiceSettingsBody
+from svc.api.dialogue_schemas import MAX_TURNS, MAX_VOICES, DialogueSettings
+from svc.api.errors import describe_problem
+from svc.api.json_objects import InvalidJson, read_object
+from svc.api.schemas import Locators, Slider, Text, VoiceId, VoiceSettingsBody
 from svc.errors import BinaryMessage, InvalidMessage, MessageTooLarge
 
 # The server reads larger frames than this only to be able to say why it refuses them.
 MAX_MESSAGE_CHARACTERS = 1_000_000
+
+# Of a client that has not authenticated yet.
+MAX_FIRST_MESSAGE_CHARACTERS = 64_000
 
 # After how many characters a long sentence is spoken although it goes on: early at first, then in longer pieces.
 DEFAULT_SCHEDULE = (25, 100, 160, 250, 290)
@@ -70,16 +74,16 @@ class DialogueInput(BaseModel):
     """More text of a voice; it continues what that voice said last, unless a new turn begins."""
 
     text: Text
-    voice_id: Text
+    voice_id: VoiceId
     new_turn: Flag = False
 
 
 class DialogueMessage(Message):
     """A message of a socket with several voices. The first one of a context names them."""
 
-    voices: list[Text] | None = Field(None, max_length=MAX_VOICES)
+    voices: list[VoiceId] | None = Field(None, max_length=MAX_VOICES)
     voice_settings: DialogueSettings | None = None
-    inputs: list[DialogueInput] | None = None
+    inputs: list[DialogueInput] | None = Field(None, max_length=MAX_TURNS, fail_fast=True)
     keep_alive: Flag = False
 
     @property
@@ -90,15 +94,15 @@ class DialogueMessage(Message):
 M = TypeVar("M", bound=Message)
 
 
-def decode(raw: str | bytes) -> Mapping[str, Any]:
-    """The JSON object of a message."""
+async def decode(raw: str | bytes, names: Container[str], limit: int) -> Mapping[str, Any]:
+    """The fields of a message that have these names."""
     if isinstance(raw, bytes):
         raise BinaryMessage
-    if len(raw) > MAX_MESSAGE_CHARACTERS:
-        raise MessageTooLarge(MAX_MESSAGE_CHARACTERS)
+    if len(raw) > limit:
+        raise MessageTooLarge(limit)
     try:
-        message = json.loads(raw)
-    except (ValueError, RecursionError) as error:
+        message = await read_object(raw, names)
+    except InvalidJson as error:
         raise InvalidMessage("not JSON") from error
     if not isinstance(message, dict):
         raise InvalidMessage("not a JSON object")
@@ -109,6 +113,6 @@ def parse(kind: type[M], message: Mapping[str, Any]) -> M:
     try:
         return kind.model_validate(message)
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise InvalidMessage(f"{place}: {first['msg']}", place) from error
+        first = describe_problem(error.errors()[0])
+        place = ".".join(map(str, first.loc))
+        raise InvalidMessage(f"{place}: {first.msg}", place) from error

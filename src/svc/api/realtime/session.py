@@ -10,14 +10,16 @@ from typing import ClassVar, Generic, TypeVar
 from fastapi import WebSocket, WebSocketDisconnect
 
 from svc.admission.admission import Admission
-from svc.api.authentication import read_handshake_credential, read_message_credential
+from svc.api.authentication import CREDENTIAL_FIELDS, read_handshake_credential, read_message_credential
 from svc.api.dialogue_voices import DialogueVoices
 from svc.api.errors import note_error
+from svc.api.input_budget import InputBudget
 from svc.api.realtime import messages
 from svc.api.realtime.connections import WEBSOCKET, Connections
 from svc.api.realtime.context import Context, EngineAccess
 from svc.api.realtime.messages import M
 from svc.api.realtime.server_messages import SocketMessages
+from svc.api.schemas import list_names
 from svc.audio.formats import OutputFormat
 from svc.auth.keys import ANYONE, Principal
 from svc.auth.verifier import Verifier
@@ -54,6 +56,7 @@ class SessionDependencies:
     dictionaries: Dictionaries
     verifier: Verifier
     connections: Connections
+    input_budget: InputBudget
     max_characters: int
 
 
@@ -180,11 +183,15 @@ class Session(ABC, Generic[M]):
             timeout = min(timeout, _UNAUTHENTICATED_TIMEOUT)
         if principal or self._dependencies.verifier.open:
             self._identify(principal or ANYONE)
+        names = list_names(self.message_type) | CREDENTIAL_FIELDS
+        self._socket.state.authenticated = principal is not None or self._dependencies.verifier.open
         while True:
             raw = await self._receive(timeout)
             if self._draining:
                 continue  # only a disconnect matters now
-            message = messages.decode(raw)
+            trusted = self._socket.state.authenticated
+            limit = messages.MAX_MESSAGE_CHARACTERS if trusted else messages.MAX_FIRST_MESSAGE_CHARACTERS
+            message = await messages.decode(raw, names, limit)
             if principal is None:
                 principal = await self._dependencies.verifier.admit(
                     read_handshake_credential(self._socket) or read_message_credential(message)
@@ -192,6 +199,7 @@ class Session(ABC, Generic[M]):
             else:
                 principal = await self._dependencies.verifier.recheck(principal)
             self._dependencies.connections.identify(self, principal)
+            self._socket.state.authenticated = True  # the server takes larger messages now
             self._identify(principal)
             parsed = messages.parse(self.message_type, message)
             self.characters += parsed.characters

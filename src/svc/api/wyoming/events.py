@@ -1,7 +1,6 @@
 """The events of a connection: lines of JSON, each with the data and the payload that it announces."""
 
 import asyncio
-import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -12,6 +11,8 @@ from wyoming.info import Attribution, Info, TtsProgram, TtsVoice
 from wyoming.tts import SynthesizeStopped
 
 from svc import __version__
+from svc.api.input_budget import InputBudget
+from svc.api.json_objects import InvalidJson, parse_object
 from svc.api.realtime.server_messages import ServerMessages
 from svc.audio import formats
 from svc.errors import InvalidMessage, MessageTooLarge, SvcError
@@ -19,14 +20,15 @@ from svc.synthesis.request import AudioPart
 from svc.text.grades import list_offered_languages
 from svc.voices.catalogue import Voice
 
-MAX_EVENT_BYTES = 256 * 1024
+MAX_LINE_BYTES = 64 * 1024
+_MAX_PART_BYTES = 256 * 1024
 FORMAT = formats.find("pcm_24000")
 
 _SAMPLE_BYTES = 2
 _CHUNK_BYTES = FORMAT.sample_rate  # half a second
 
 
-async def read_event(reader: asyncio.StreamReader) -> Event | None:
+async def read_event(reader: asyncio.StreamReader, budget: InputBudget) -> Event | None:
     """The next event, without its payload, which no event for speech has; None at the end.
 
     The package's own function would read as much as a client announces.
@@ -34,23 +36,26 @@ async def read_event(reader: asyncio.StreamReader) -> Event | None:
     try:
         line = await reader.readline()
     except ValueError:  # longer than the reader's limit
-        raise MessageTooLarge(MAX_EVENT_BYTES) from None
+        raise MessageTooLarge(MAX_LINE_BYTES) from None
     if not line:
         return None
     header = _parse(line)
     kind, data = header.get("type"), header.get("data") or {}
     if not isinstance(kind, str) or not isinstance(data, dict):
         raise InvalidMessage("an event needs a type, and data that is an object")
-    if length := _read_length(header, "data_length"):
-        data = {**data, **_parse(await reader.readexactly(length))}
-    await reader.readexactly(_read_length(header, "payload_length"))
+    data_length, payload_length = (_read_length(header, f"{part}_length") for part in ("data", "payload"))
+    with budget.open() as reservation:
+        reservation.resize(data_length + payload_length)
+        if data_length:
+            data = {**data, **_parse(await reader.readexactly(data_length))}
+        await reader.readexactly(payload_length)
     return Event(kind, data)
 
 
 def _parse(content: bytes) -> dict[str, Any]:
     try:
-        parsed = json.loads(content)
-    except (ValueError, RecursionError):
+        parsed = parse_object(content)
+    except InvalidJson:
         raise InvalidMessage("not JSON") from None
     if not isinstance(parsed, dict):
         raise InvalidMessage("not a JSON object")
@@ -61,8 +66,8 @@ def _read_length(header: dict[str, Any], name: str) -> int:
     length = header.get(name) or 0
     if not isinstance(length, int) or length < 0:
         raise InvalidMessage(f"{name} is not a length")
-    if length > MAX_EVENT_BYTES:
-        raise MessageTooLarge(MAX_EVENT_BYTES)
+    if length > _MAX_PART_BYTES:
+        raise MessageTooLarge(_MAX_PART_BYTES)
     return length
 
 

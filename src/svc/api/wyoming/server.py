@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from svc.api.realtime.session import SessionDependencies
-from svc.api.wyoming.events import MAX_EVENT_BYTES
+from svc.api.wyoming.events import MAX_LINE_BYTES
 from svc.api.wyoming.session import WyomingLimits, WyomingSession
 from svc.errors import SvcError
 from svc.lifecycle import Lifecycle
@@ -35,7 +35,7 @@ class WyomingServer:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Takes connections until the block is left; those that there are go on."""
-        server = await asyncio.start_server(self._serve, sock=self._listening, limit=MAX_EVENT_BYTES)
+        server = await asyncio.start_server(self._serve, sock=self._listening, limit=MAX_LINE_BYTES)
         host, port = self._listening.getsockname()[:2]
         print(f"svc speaks Wyoming on tcp://{f'[{host}]' if ':' in host else host}:{port}", flush=True)
         try:

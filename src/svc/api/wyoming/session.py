@@ -109,7 +109,7 @@ class WyomingSession:
 
     async def _receive(self) -> Event | None:
         """The next event; raises what ended the speech meanwhile."""
-        reading = asyncio.ensure_future(read_event(self._reader))
+        reading = asyncio.ensure_future(read_event(self._reader, self._dependencies.input_budget))
         try:
             while True:
                 waiting_for = {reading, self._text.task} if self._text else {reading}
