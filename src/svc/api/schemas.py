@@ -24,13 +24,13 @@ def replace_lone_surrogates(text: str) -> str:
 
 def list_names(annotation: Any) -> frozenset[str]:
     """The names that the fields of a model, or of a union with one, have in JSON."""
-    names = set[str]()
+    names = list[object]()
     for model in (annotation, *get_args(annotation)):
         fields = model.model_fields if isinstance(model, type) and issubclass(model, BaseModel) else {}
         for name, field in fields.items():
             alias = field.validation_alias
-            names.update([name] if alias is None else alias.choices if isinstance(alias, AliasChoices) else [alias])
-    return frozenset(names)
+            names += alias.choices if isinstance(alias, AliasChoices) else [alias or name]
+    return frozenset(each for each in names if isinstance(each, str))
 
 
 def _clean_text(value: object) -> object:
