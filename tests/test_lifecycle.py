@@ -45,7 +45,8 @@ def serve(folder: Path, **variables: str) -> Iterator[Process]:
     ) as running:
         assert running.stdout is not None
         assert running.stderr is not None
-        process = Process(running.stdout.readline().split()[-1], running)
+        _, _, address = running.stdout.readline().partition("http://")
+        process = Process(f"http://{address.split()[0]}", running)
         reading = threading.Thread(target=lambda errors: process.log.extend(errors), args=(running.stderr,))
         reading.start()
         try:
