@@ -89,7 +89,7 @@ def test_a_clone_takes_its_pace_from_english_alone(language: Language, expected:
         nothing,
         nothing,
         nothing,
-        max_voices=1,
+        quota=nothing,
         keep_references=False,
         require_consent=False,
         refine=False,
