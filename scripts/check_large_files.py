@@ -80,11 +80,6 @@ ALLOWED = (
         "38d09b45a74342e3cb94c07f8ca4340cba9d73bf1eb863b207e2159f9f32f239",
         "the mapper of cloning, from embeddings to voices",
     ),
-    Allowed(
-        "training/head/checkpoints/discriminators.pt",
-        "08fa5e3e30ecad6a7b4a5f5216d2f36c5955ed979a67e416c192f4419bdb7941",
-        "the discriminators that the head's training continues with",
-    ),
 )
 
 

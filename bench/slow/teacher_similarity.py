@@ -19,7 +19,7 @@ from svc.text.language import Language
 from svc.voices.built_in import load_built_in_voices
 from svc.voices.parameters import VoiceParameters
 
-SENTENCES, OTHER_LANGUAGES = "heldout.tsv", "heldout_languages.tsv"  # never used in training; in training/head/
+SENTENCES, OTHER_LANGUAGES = "heldout.tsv", "heldout_languages.tsv"  # never used in training; in training/acoustic/
 _ENGINES = {"teacher": engine_process.TEACHER, "turbo": engine_process.TURBO}
 _CLONE_ENGINES = {
     "teacher": engine_process.KOKORO,
@@ -58,7 +58,7 @@ def measure_clones(speakers: Path, count: int, teacher: Path, eval_home: Path, f
 
 def _read_held_out(name: str) -> list[tuple[str, str]]:
     """Voice and text of each line."""
-    rows = [line.split("\t") for line in (ROOT / "training/head" / name).read_text(encoding="utf-8").splitlines()]
+    rows = [line.split("\t") for line in (ROOT / "training/acoustic" / name).read_text(encoding="utf-8").splitlines()]
     return [(voice, text) for voice, _, text in rows]
 
 

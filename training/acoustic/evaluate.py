@@ -1,13 +1,14 @@
-"""Synthesises held-out sentences with the teacher, with today's svc-turbo and with the exported networks, and scores.
+"""Synthesises held-out sentences with the teacher, the head and the exported networks, and scores them.
 
     python -m acoustic.evaluate references clips --teacher kokoro.pt --head head.onnx \\
         --voices build/teacher/voices --clones clones-validation.npz    # slow, once
     python -m acoustic.evaluate student exported clips                  # for every export
     python -m acoustic.evaluate score clips --whisper DIR --eres2net DIR
 
-Teacher is the port in torch. Turbo is the teacher's features with the shipped head. Student is the exported graphs,
-and "taught" the exported decoder and head on the teacher's prosody. The teacher cannot speak with vocoder embeddings,
-so clones are compared with turbo. Scores of clips that have not changed are kept.
+Teacher is the port in torch. Head is the vocoder head that training starts from, on the teacher's features: the first
+svc-turbo. Student is the exported graphs, and "taught" the exported decoder and head on the teacher's prosody. The
+teacher cannot speak with vocoder embeddings, so clones are compared with the head. Lines of the lists are voice,
+language letter, text; a voice can be a mixture (`af_heart+am_adam`). Scores of clips that have not changed are kept.
 """
 
 import argparse
@@ -22,22 +23,32 @@ from torch import Tensor
 
 from acoustic import model
 from acoustic.exported import ExportedNetworks
+from acoustic.scoring import CachedScorer, Scorer, split_units
 from acoustic.voice_sampler import PARAMETERS
-from head.evaluate import Scorer, read_list, read_style, split_units
 from head.export import restore
 from head.model import accumulate_phase, utterance_statistics
 from teacher import port
 from teacher.corpus import create_phonemizer, read_vocabulary
 from teacher.kokoro import STYLE, Kokoro
 
-LISTS = Path(__file__).parent.parent / "head"
+LISTS = Path(__file__).parent
 SHORT = Path(__file__).parents[2] / "bench/sentences/short.txt"
 SHORT_VOICES = 3
 """Of the English list's ten, in which each short text is spoken; others for the next text."""
 KINDS = ("english", "languages", "clones", "short")
 SHORT_ROW = 60
 """Least row of the style tables that the timbre of a short text is taken from; its prosody keeps its own."""
-SPEAKERS = ("teacher", "turbo", "student", "taught")
+SPEAKERS = ("teacher", "head", "student", "taught")
+
+
+def read_list(path: Path, every: int) -> list[tuple[str, str, str]]:
+    """Voice, language and text of each item."""
+    lines = [line.split("\t") for line in path.read_text().splitlines()]
+    return [(voice, language, text) for voice, language, text in lines][::every]
+
+
+def read_style(path: Path, tokens: int) -> np.ndarray:
+    return np.fromfile(path, np.float32).reshape(510, 1, 256)[tokens]
 
 
 def list_items(every: int, clones: int, short_voices: int = SHORT_VOICES) -> Iterator[dict]:
@@ -45,12 +56,12 @@ def list_items(every: int, clones: int, short_voices: int = SHORT_VOICES) -> Ite
     english = read_list(LISTS / "heldout.tsv", every)
     others = read_list(LISTS / "heldout_languages.tsv", every)
     for kind, lines in (("english", english), ("languages", others)):
-        for _, voice, language, text in lines:
+        for voice, language, text in lines:
             yield {"kind": kind, "voice": voice, "language": language, "text": text}
     for clone in range(0, clones, 3 * every):
-        text = english[clone % len(english)][3]
+        text = english[clone % len(english)][2]
         yield {"kind": "clones", "voice": f"clone {clone}", "clone": clone, "language": "a", "text": text}
-    voices = list(dict.fromkeys(voice for _, voice, _, _ in english))
+    voices = list(dict.fromkeys(voice for voice, _, _ in english))
     for i, text in enumerate(SHORT.read_text().splitlines()[::every]):
         for j in range(short_voices):
             voice = voices[(SHORT_VOICES * i + j) % len(voices)]
@@ -93,9 +104,9 @@ def run_teacher(
 
 @torch.no_grad()
 def run_references(args: argparse.Namespace) -> None:
-    """NUMBER.teacher.wav and NUMBER.turbo.wav, and in NUMBER.npz what the student is given and compared with."""
+    """NUMBER.teacher.wav and NUMBER.head.wav, and in NUMBER.npz what the student is given and compared with."""
     args.clips.mkdir(parents=True, exist_ok=True)
-    teacher, shipped_head = port.load(args.teacher), restore(args.head)
+    teacher, head = port.load(args.teacher), restore(args.head)
     clones = dict(np.load(args.clones)) if args.clones else {"pitch_scale": ()}
     symbols, phonemizers = read_vocabulary(), {}
     items = {}
@@ -111,7 +122,7 @@ def run_references(args: argparse.Namespace) -> None:
         durations, f0, energy, features = run_teacher(teacher, ids, timbre, prosody, scale)
         start = torch.zeros(1, dtype=torch.int64)
         phase, statistics = accumulate_phase(f0), utterance_statistics(features)
-        waves = {"turbo": shipped_head(features, f0, phase, timbre[:, -1], statistics, start, embedding)}
+        waves = {"head": head(features, f0, phase, timbre[:, -1], statistics, start, embedding)}
         if "clone" not in item:
             waves["teacher"] = teacher.decoder.generator(features, f0, timbre[:, -1])
         for who, wave in waves.items():
@@ -147,40 +158,9 @@ def run_student(args: argparse.Namespace) -> None:
     (args.clips / "prosody.json").write_text(json.dumps(compared, indent=1))
 
 
-class CachedScorer:
-    """Keeps the scores of a clip beside it, with the time of its last change."""
-
-    def __init__(self, scorer: Scorer) -> None:
-        self.scorer = scorer
-
-    def score(self, wave: Path, reference: Path | None, text: str, language: str) -> dict[str, float]:
-        changed = wave.stat().st_mtime
-        path = wave.with_suffix(".json")
-        kept = json.loads(path.read_text()) if path.exists() else {}
-        if kept.get("changed") != changed:
-            kept = {"changed": changed}
-        wanted = {"mos"}
-        if self.scorer.speaker and reference:
-            wanted.add("similarity")
-        if self.scorer.whisper:
-            wanted.add("errors")
-        if wanted - set(kept):
-            clip = self.scorer.load(wave)
-            if "mos" not in kept:
-                kept["mos"] = self.scorer.naturalness(clip)
-            if "similarity" in wanted - set(kept):
-                # Less than a second says nothing about the speaker.
-                long_enough = len(clip) > 16000
-                kept["similarity"] = self.scorer.similarity(self.scorer.load(reference), clip) if long_enough else None
-            if "errors" in wanted - set(kept):
-                kept["errors"] = self.scorer.count_errors(clip, text, language)
-            path.write_text(json.dumps(kept))
-        return {name: value for name, value in kept.items() if name != "changed" and value is not None}
-
-
 def score_item(scorer: CachedScorer, clips: Path, name: str, item: dict, who: tuple[str, ...]) -> dict[str, float]:
     text, language = item["text"], item["language"]
-    reference = clips / f"{name}.{'turbo' if 'clone' in item else 'teacher'}.wav"
+    reference = clips / f"{name}.{'head' if 'clone' in item else 'teacher'}.wav"
     row = {"units": len(split_units(text, language))}
     for speaker in who:
         wave = clips / f"{name}.{speaker}.wav"

@@ -26,6 +26,7 @@ from onnx import helper, numpy_helper
 from torch import Tensor, nn
 
 from acoustic import model, rewrite
+from head.export import store_as_fp16
 
 GRAPHS = ("prosody", "curves", "text", "conditioning", "decoder", "head")
 OPSET = 20
@@ -193,21 +194,6 @@ def quantise(graph: onnx.ModelProto) -> int:
     graph.graph.initializer.extend([*kept, *added])
     graph.opset_import.append(helper.make_opsetid("com.microsoft", 1))
     return count
-
-
-def store_as_fp16(graph: onnx.ModelProto) -> None:
-    """Large weights as fp16 with a cast to fp32, which ONNX Runtime folds when it loads the file."""
-    casts = []
-    for tensor in graph.graph.initializer:
-        array = numpy_helper.to_array(tensor)
-        # Not the steps of int8 weights, which can be too small for fp16.
-        if array.dtype == np.float32 and array.size > 1000 and not tensor.name.endswith((".steps", ".scales")):
-            name = tensor.name
-            tensor.CopyFrom(numpy_helper.from_array(array.astype(np.float16), f"{name}.half"))
-            casts.append(helper.make_node("Cast", [f"{name}.half"], [name], to=onnx.TensorProto.FLOAT))
-    nodes = [*casts, *graph.graph.node]
-    del graph.graph.node[:]
-    graph.graph.node.extend(nodes)
 
 
 def export_graph(module: nn.Module, example: dict[str, Tensor], outputs: dict[str, str], path: Path) -> None:

@@ -14,8 +14,8 @@ import torch
 
 from acoustic import model
 from acoustic.batching import SpeechGraph
-from acoustic.export import store_as_fp16
 from acoustic.export_streams import PREFIX
+from head.export import store_as_fp16
 
 NAME = "batch-speech"
 OPSET = 18

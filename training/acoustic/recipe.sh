@@ -2,16 +2,20 @@
 # Makes the acoustic networks from the start: build/acoustic/int8/*.onnx. A stage whose output exists is skipped.
 #
 #   SPEAKERS     folder with an index.tsv and recordings, as for the voice encoder
-#   HEAD         exported head to start from; default: that of head/recipe.sh
+#   HEAD         exported head to start from; default: that of head/recipe.sh, which is then run first
+#   DISCRIMINATORS  its discriminators; default: those of head/recipe.sh; with HEAD alone, new ones
 set -euo pipefail
 cd "$(dirname "$0")/.."
 python=${PYTHON:-python3}
-head=${HEAD:-build/head/head.onnx}
 teacher=build/teacher
 out=build/acoustic
 mkdir -p $out
 
 PYTHON=$python teacher/recipe.sh
+if [ -z "${HEAD:-}" ]; then
+  PYTHON=$python head/recipe.sh
+  HEAD=build/head/head.onnx DISCRIMINATORS=${DISCRIMINATORS:-build/head/stage2/discriminators.pt}
+fi
 
 # Inputs: text in 33 languages, clones of real people.
 [ -e $out/corpus.npz ] || $python -m acoustic.corpus $out/texts $out/corpus.npz
@@ -30,12 +34,15 @@ touch $first/prosody.done
   --steps 3600 --start 0.4 --hours 220 --refreshes 1 --refresh-hours 220 --cache-batch 512
 touch $second/prosody.done
 
-# 2. Decoder and head: regression, then discriminators, which continue from the shipped head's. The second time the
-# regression is the decoder's alone. What is exported is the mean of both trainings' weights.
-[ -e $first/speech.done ] || $python -m acoustic.train_speech $data --head "$head" \
-  --discriminators head/checkpoints/discriminators.pt --out $first --regression-steps 13000 --adversarial-steps 10000
+# 2. Decoder and head: regression, then discriminators, which continue from the head's. New ones tell nothing apart for their
+# first 3,000 steps, so they get that many more. The second time the regression is the decoder's alone, and the
+# discriminators are the first's. What is exported is the mean of both trainings' weights.
+critics=(--adversarial-steps 13000)
+[ -z "${DISCRIMINATORS:-}" ] || critics=(--discriminators "$DISCRIMINATORS" --adversarial-steps 10000)
+[ -e $first/speech.done ] || $python -m acoustic.train_speech $data --head "$HEAD" \
+  --out $first --regression-steps 13000 "${critics[@]}"
 touch $first/speech.done
-[ -e $second/speech.done ] || $python -m acoustic.train_speech $data --head "$head" --resume $first --seed 3 \
+[ -e $second/speech.done ] || $python -m acoustic.train_speech $data --head "$HEAD" --resume $first --seed 3 \
   --discriminators $first/discriminators.pt --out $second --texts 23500 --new-texts 0 --regression-steps 14400 \
   --regression-batch 96 --regression-rate 8e-4 --adversarial-steps 26700 --start 0.3 --least-share 0.3
 touch $second/speech.done

@@ -1,8 +1,6 @@
 """Training data of decoder and head: features and speech that the teacher synthesises, kept in GPU memory."""
 
-import math
 import random
-import time
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -104,17 +102,14 @@ def synthesize(
     voices: VoiceSampler,
     texts: list[np.ndarray],
     tokens: int = 4500,
-    seconds: float = math.inf,
 ) -> SpeechCache:
-    """Each text in a voice of its own. `tokens`: in a batch; `seconds`: after which texts are left out."""
+    """Each text in a voice of its own. `tokens`: in a batch."""
     speech, vocoder = BatchedSpeech(teacher), model.copy_with_masks(head)
     groups = group_by_length([text for text in texts if len(text) + 2 <= TOKENS], tokens)
     random.shuffle(groups)
     parts: dict[str, list[Tensor]] = {f.name: [] for f in fields(SpeechCache)}
-    clips, began = 0, time.monotonic()
+    clips = 0
     for group in groups:
-        if time.monotonic() - began > seconds:
-            break
         rows = _speak_group(speech, vocoder, voices, group)
         if rows is None:
             continue

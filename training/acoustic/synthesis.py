@@ -8,7 +8,7 @@ from torch import Tensor
 
 from acoustic import model
 from head.model import accumulate_phase
-from head.train import autocast
+from steps.optimisation import autocast
 
 
 @dataclass

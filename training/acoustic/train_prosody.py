@@ -18,9 +18,8 @@ from torch import Tensor
 
 from acoustic import corpus, model
 from acoustic.prosody_cache import ProsodyCache, synthesize
-from acoustic.schedule import Progress
 from acoustic.voice_sampler import VoiceSampler
-from head.train import autocast, cosine_rate, log, set_seed
+from steps.optimisation import autocast, begin, cosine_rate, log, set_seed
 from teacher import port, voices
 
 WARM_UP = 500
@@ -112,7 +111,6 @@ def main() -> None:
         parser.add_argument(f"--{name}", type=Path, required=True)
     parser.add_argument("--resume", type=Path, help="a folder with prosody.pt")
     parser.add_argument("--steps", type=int, default=8_750)
-    parser.add_argument("--until", type=Path, help="a file with a Unix time: end then, whatever the steps")
     parser.add_argument("--start", type=float, default=0.0, help="where on the learning rate's cosine to begin")
     parser.add_argument("--hours", type=float, default=175, help="that the teacher speaks at the start")
     parser.add_argument("--refreshes", type=int, default=2, help="how often the data are replaced")
@@ -124,9 +122,7 @@ def main() -> None:
     parser.add_argument("--report-every", type=int, default=250, help="steps")
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
-    args.out.mkdir(parents=True, exist_ok=True)
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
+    device = begin(args)
     teacher = port.load(args.teacher).to(device)
     sampler = VoiceSampler(voices.unpack(args.voices, device), args.clones)
     held_out_texts, texts = corpus.read_texts(args.corpus)
@@ -148,12 +144,11 @@ def main() -> None:
     optimizer = torch.optim.AdamW(
         parameters, lr=args.rate, betas=(0.9, 0.98), weight_decay=0.01, fused=device.type == "cuda"
     )
-    progress = Progress(args.steps, args.until)
-    refreshed, step = 0, 0
+    refreshed = 0
     sums: dict[str, Tensor] = {}
     reported_at = time.monotonic()
-    while (done := progress.measure(step)) < 1:
-        step += 1
+    for step in range(1, args.steps + 1):
+        done = (step - 1) / args.steps
         along = args.start + (1 - args.start) * done
         optimizer.param_groups[0]["lr"] = args.rate * cosine_rate(along) * min(1.0, step / WARM_UP)
         batch = cache.sample(args.frames)
@@ -181,7 +176,7 @@ def main() -> None:
             cache = synthesize(teacher, sampler, texts, args.refresh_hours, args.cache_batch)
             log(f"new data: {cache.hours:.2f} hours in {len(cache.frames)} utterances")
     model.save("prosody", average, args.out)
-    log(f"done: {step} steps, held out: {validate(average, held_out)}")
+    log(f"done: {args.steps} steps, held out: {validate(average, held_out)}")
 
 
 if __name__ == "__main__":

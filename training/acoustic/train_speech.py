@@ -3,15 +3,15 @@
     python -m acoustic.train_speech --teacher kokoro.pt --head head.onnx --discriminators discriminators.pt \\
         --voices voices.pt --clones clones.npz --corpus corpus.npz --out run
 
-First the decoder learns the teacher's features, and the head, which starts from the shipped one, to do with predicted
-statistics and fewer blocks. Then both are trained together, through the head, with discriminators. `--out` gets
+First the decoder learns the teacher's features, and the head, which starts from `--head`, to do with predicted
+statistics and fewer blocks. Then both are trained together, through the head, with discriminators. These start from
+`--discriminators`, or anew: then they count once they can tell speech apart, after some 3,000 steps. `--out` gets
 decoder.pt and head.pt (running means of the weights) and discriminators.pt; `--resume run` continues from them. On a
 GPU each step is one captured CUDA graph.
 """
 
 import argparse
 import copy
-import math
 import random
 import time
 from collections.abc import Callable
@@ -22,25 +22,23 @@ import torch
 from torch import Tensor, nn
 
 from acoustic import corpus, model
-from acoustic.schedule import Progress
 from acoustic.speech_cache import SpeechCache, synthesize
 from acoustic.voice_sampler import VoiceSampler
-from head import discriminators
-from head.discriminators import Discriminators
 from head.export import restore
-from head.spectral_loss import SpectralLoss
-from head.train import (
-    WEIGHTS,
-    GradientBalancer,
+from steps import discriminators
+from steps.discriminators import Discriminators
+from steps.optimisation import (
+    LossSums,
     apply_gradients,
     autocast,
+    begin,
     capture_graph,
     cosine_rate,
     create_optimizer,
-    estimate_skill,
     log,
     set_seed,
 )
+from steps.wave_loss import WaveLoss
 from teacher import port, voices
 from teacher.kokoro import FRAME
 
@@ -52,6 +50,8 @@ LEAST_STARTS = 60
 """Crops of a clip that are drawn at least as often as those of one with so many places to begin."""
 SUMMARY_NOISE = 0.15
 """Added to the summary of the curves, in standard deviations: when speaking, it is a prediction."""
+WAIT_EVERY = 20
+"""Steps."""
 VALIDATED = 96
 """Crops."""
 VOCODED = slice(20, 84)
@@ -65,7 +65,7 @@ class Trainer:
         self,
         decoder: model.Decoder,
         head: model.Head,
-        critics: Discriminators,
+        loss: WaveLoss,
         cache: SpeechCache,
         batch: int,
         device: torch.device,
@@ -74,22 +74,18 @@ class Trainer:
         """`train_head`: in the regression, too."""
         self.batch, self.device, self.train_head = batch, device, train_head
         self.set_data(cache)
-        self.decoder, self.head, self.discriminators = decoder.to(device), head.to(device), critics.to(device)
+        self.decoder, self.head, self.loss = decoder.to(device), head.to(device), loss
         self.modules: dict[str, nn.Module] = {
             "decoder": self.decoder,
             "head": self.head,
-            "discriminators": self.discriminators,
+            "discriminators": loss.discriminators,
         }
         self.averages = {name: copy.deepcopy(self.modules[name]).requires_grad_(False) for name in ("decoder", "head")}
-        self.spectral = SpectralLoss().to(device)
-        self.balancer = GradientBalancer(dict(WEIGHTS), device)
         self.optimizers = {name: create_optimizer(module, device) for name, module in self.modules.items()}
-        # The discriminators come trained: they count from the first step.
-        self.hinge = torch.full((), 1.9, device=device)
         self.regression_share = torch.ones((), device=device)
         """Norm of the regression's gradient at the features, relative to that of the losses on the wave."""
         names = ("features", "statistics", "spectral", "hinge", "matching", "adversarial")
-        self.sums = {name: torch.zeros((), device=device) for name in names}
+        self.sums = LossSums(names, device)
 
     def set_data(self, cache: SpeechCache) -> None:
         """Before a step is captured: a captured one keeps the data that it began with."""
@@ -150,16 +146,15 @@ class Trainer:
         distance, statistics_distance = self._compute_distances(crop, features, statistics)
         loss = distance + 0.3 * statistics_distance
         self._update("decoder", torch.autograd.grad(loss, list(self.decoder.parameters())))
-        self._add_losses(features=distance, statistics=statistics_distance)
+        self.sums.add(features=distance, statistics=statistics_distance)
         if not self.train_head:
             return
         with autocast(self.device):
             predicted = self._vocode(self.head, crop, crop["features"], statistics.detach().float())
         leaf = predicted.detach().requires_grad_()
-        spectral = self.spectral(leaf, self._target_wave(crop))
-        gradient = self.balancer({"spectral": torch.autograd.grad(spectral, leaf)[0]})
+        gradient, losses = self.loss.compare(leaf, self._target_wave(crop))
         self._update("head", torch.autograd.grad(predicted, list(self.head.parameters()), gradient))
-        self._add_losses(spectral=spectral)
+        self.sums.add(**losses)
 
     def adversarial_step(self) -> None:
         """Decoder, head and discriminators, from one forward pass of the last."""
@@ -170,21 +165,11 @@ class Trainer:
             feature_leaf = features.detach().float().requires_grad_()
             statistics_leaf = statistics.detach().float().requires_grad_()
             predicted = self._vocode(self.head, crop, feature_leaf, statistics_leaf)
-        leaf, target = predicted.detach().requires_grad_(), self._target_wave(crop)
-        spectral = self.spectral(leaf, target)
-        with autocast(self.device):
-            outputs = self.discriminators(torch.cat([target, leaf]))
-        hinge, adversarial, matching = discriminators.compute_losses(outputs)
-        self._weigh_discriminators(hinge)
-        hinge_gradients = torch.autograd.grad(hinge, list(self.discriminators.parameters()), retain_graph=True)
-        gradients = {
-            "spectral": torch.autograd.grad(spectral, leaf)[0],
-            "matching": torch.autograd.grad(matching, leaf, retain_graph=True)[0],
-            "adversarial": torch.autograd.grad(adversarial, leaf)[0],
-        }
+        leaf = predicted.detach().requires_grad_()
+        gradient, hinge_gradients, losses = self.loss.judge(leaf, self._target_wave(crop))
         self._update("discriminators", hinge_gradients)
         at_features, at_statistics, *head_gradients = torch.autograd.grad(
-            predicted, [feature_leaf, statistics_leaf, *self.head.parameters()], self.balancer(gradients)
+            predicted, [feature_leaf, statistics_leaf, *self.head.parameters()], gradient
         )
         distance, statistics_distance = self._compute_distances(crop, features, statistics)
         pull = torch.autograd.grad(distance, features, retain_graph=True)[0].float()
@@ -198,27 +183,10 @@ class Trainer:
         )
         self._update("decoder", decoder_gradients)
         self._update("head", tuple(head_gradients))
-        self._add_losses(
-            features=distance,
-            statistics=statistics_distance,
-            spectral=spectral,
-            hinge=hinge,
-            matching=matching,
-            adversarial=adversarial,
-        )
+        self.sums.add(features=distance, statistics=statistics_distance, **losses)
 
     def _scale_to(self, reference: Tensor, gradient: Tensor) -> Tensor:
         return gradient * (self.regression_share * reference.norm() / (gradient.norm() + 1e-12))
-
-    def _weigh_discriminators(self, hinge: Tensor) -> None:
-        """By their skill, as in the head's training."""
-        self.hinge.lerp_(hinge.detach(), 0.01)
-        for name in ("matching", "adversarial"):
-            self.balancer.weights[name].copy_(WEIGHTS[name] * estimate_skill(self.hinge))
-
-    def _add_losses(self, **losses: Tensor) -> None:
-        for name, loss in losses.items():
-            self.sums[name] += loss.detach()
 
     @torch.no_grad()
     def validate(self, held_out: SpeechCache) -> str:
@@ -229,21 +197,14 @@ class Trainer:
         features, statistics = self._decode(decoder, crop, noise=0.0)
         distance, _ = self._compute_distances(crop, features, statistics)
         target = self._target_wave(crop)
-        whole = self.spectral(self._vocode(head, crop, features, statistics), target)
-        head_alone = self.spectral(self._vocode(head, crop, crop["features"], statistics), target)
+        whole = self.loss.spectral(self._vocode(head, crop, features, statistics), target)
+        head_alone = self.loss.spectral(self._vocode(head, crop, crop["features"], statistics), target)
         return f"features {distance:.4f}, spectral {whole:.4f} ({head_alone:.4f} from the teacher's features)"
-
-    def read_losses(self, steps: int) -> str:
-        """The mean losses of the last steps; starts counting anew."""
-        text = "  ".join(f"{name} {float(total) / steps:.4f}" for name, total in self.sums.items() if total != 0)
-        for total in self.sums.values():
-            total.zero_()
-        return text
 
     def save(self, folder: Path) -> None:
         for name, average in self.averages.items():
             model.save(name, average, folder)
-        discriminators.save(self.discriminators, folder / "discriminators.pt")
+        discriminators.save(self.loss.discriminators, folder / "discriminators.pt")
 
 
 def rehearse(trainer: Trainer, args: argparse.Namespace) -> None:
@@ -252,7 +213,7 @@ def rehearse(trainer: Trainer, args: argparse.Namespace) -> None:
     for step, batch in ((trainer.regression_step, args.regression_batch), (trainer.adversarial_step, args.batch)):
         trainer.batch = batch
         prepare(step, trainer.device, args.capture)()
-    trainer.read_losses(1)
+    trainer.sums.read(1)
 
 
 def prepare(step: Callable[[], None], device: torch.device, capture: bool) -> Callable[[], None]:
@@ -281,17 +242,14 @@ def run(
         trainer.batch = batch
         trainer.set_rates(decoder=1e-6, head=1e-6, discriminators=1e-6)
         replay = prepare(step, trainer.device, args.capture)
-        trainer.read_losses(1)
+        trainer.sums.read(1)
         reported_at, reported = time.monotonic(), steps
-        progress = Progress(count, None if regression else args.until)
-        ends = time.monotonic() + args.regression_seconds if regression else math.inf
-        done = 0
-        while (share := progress.measure(done)) < 1 and time.monotonic() < ends:
+        for done in range(count):
             warm_up = min(1.0, (done + 1) / (1000 if regression else 300))
             if regression:
                 trainer.set_rates(decoder=args.regression_rate * warm_up, head=args.head_rate * warm_up)
             else:
-                along = args.start + (1 - args.start) * share
+                along = args.start + (1 - args.start) * done / count
                 rate = cosine_rate(along)
                 trainer.set_rates(
                     decoder=args.decoder_rate * rate * warm_up,
@@ -300,12 +258,12 @@ def run(
                 )
                 trainer.regression_share.fill_(max(args.least_share, 1.0 - 1.5 * along))
             replay()
-            done, steps = done + 1, steps + 1
-            if steps % args.wait_every == 0 and trainer.device.type == "cuda":
-                # The clock must not run ahead of the GPU.
+            steps += 1
+            if steps % WAIT_EVERY == 0 and trainer.device.type == "cuda":
+                # The reports must not run ahead of the GPU.
                 torch.cuda.synchronize()
             if time.monotonic() - reported_at > args.report_every:
-                losses = trainer.read_losses(steps - reported)  # waits for the GPU
+                losses = trainer.sums.read(steps - reported)  # waits for the GPU
                 speed = (steps - reported) / (time.monotonic() - reported_at)
                 log(f"{steps:6d}  {speed:5.1f} steps/s  {losses}  held out: {trainer.validate(held_out)}")
                 trainer.save(args.out)
@@ -316,20 +274,18 @@ def run(
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name in ("teacher", "head", "discriminators", "voices", "clones", "corpus", "out"):
+    for name in ("teacher", "head", "voices", "clones", "corpus", "out"):
         parser.add_argument(f"--{name}", type=Path, required=True)
+    parser.add_argument("--discriminators", type=Path, help="those of the head; default: new ones")
     parser.add_argument("--resume", type=Path, help="a folder with decoder.pt and head.pt")
     parser.add_argument("--regression-steps", type=int, default=13_000)
-    parser.add_argument("--regression-seconds", type=float, default=math.inf, help="end it then, whatever the steps")
     parser.add_argument("--adversarial-steps", type=int, default=10_000)
     parser.add_argument("--start", type=float, default=0.27, help="where on the rate's cosine discriminators begin")
-    parser.add_argument("--until", type=Path, help="a file with a Unix time: end then, whatever the adversarial steps")
     parser.add_argument("--texts", type=int, default=16_000, help="that the teacher speaks, each in another voice")
     parser.add_argument(
         "--new-texts", type=int, default=24_000, help="that it speaks when discriminators begin; 0: the same"
     )
     parser.add_argument("--cache-tokens", type=int, default=4500, help="that the teacher speaks at once")
-    parser.add_argument("--cache-seconds", type=float, default=math.inf, help="after which texts are left out")
     parser.add_argument("--batch", type=int, default=32, help="crops")
     parser.add_argument("--regression-batch", type=int, default=32, help="crops")
     parser.add_argument("--no-capture", dest="capture", action="store_false", help="steps are no CUDA graphs")
@@ -340,12 +296,9 @@ def main() -> None:
     parser.add_argument("--least-share", type=float, default=0.2, help="of the regression's gradient at the end")
     parser.add_argument("--held-out", type=int, default=240, help="texts for validation")
     parser.add_argument("--report-every", type=float, default=30, help="seconds")
-    parser.add_argument("--wait-every", type=int, default=20, help="steps")
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
-    args.out.mkdir(parents=True, exist_ok=True)
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
+    device = begin(args)
     teacher = port.load(args.teacher).to(device)
     shipped_head = restore(args.head).to(device).requires_grad_(False)
     sampler = VoiceSampler(voices.unpack(args.voices, device), args.clones)
@@ -353,7 +306,7 @@ def main() -> None:
 
     def speak(texts: list[np.ndarray]) -> SpeechCache:
         torch.backends.cudnn.benchmark = False
-        cache = synthesize(teacher, shipped_head, sampler, texts, args.cache_tokens, args.cache_seconds)
+        cache = synthesize(teacher, shipped_head, sampler, texts, args.cache_tokens)
         log(f"{cache.hours:.2f} hours in {len(cache.frames)} clips")
         return cache
 
@@ -369,9 +322,11 @@ def main() -> None:
         decoder.style.mean.copy_(head.style_mean)
         decoder.style.scale.copy_(head.style_scale)
     critics = Discriminators()
-    discriminators.load_weights(critics, args.discriminators)
+    if args.discriminators:
+        discriminators.load_weights(critics, args.discriminators)
+    loss = WaveLoss(critics, device, trained=args.discriminators is not None)
     # A head that is trained already would only lose what it learned from the discriminators.
-    trainer = Trainer(decoder.train(), head.train(), critics, held_out, args.batch, device, train_head=not args.resume)
+    trainer = Trainer(decoder.train(), head.train(), loss, held_out, args.batch, device, train_head=not args.resume)
     rehearse(trainer, args)
     cache = speak(texts[: args.texts])
     if not args.resume:

@@ -68,7 +68,8 @@ def store_as_fp16(model: onnx.ModelProto) -> None:
     casts = []
     for tensor in model.graph.initializer:
         array = numpy_helper.to_array(tensor)
-        if array.dtype == np.float32 and array.size > 1000:
+        # Not the steps of int8 weights, which can be too small for fp16.
+        if array.dtype == np.float32 and array.size > 1000 and not tensor.name.endswith((".steps", ".scales")):
             name = tensor.name
             tensor.CopyFrom(numpy_helper.from_array(array.astype(np.float16), f"{name}.half"))
             casts.append(helper.make_node("Cast", [f"{name}.half"], [name], to=onnx.TensorProto.FLOAT))

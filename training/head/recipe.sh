@@ -21,4 +21,4 @@ train stage1 --spectral-steps 19000 --adversarial-steps 13000 --end 0.33 --hours
 # 2. The rest of the cosine, on new data.
 train stage2 --resume $out/stage1 --spectral-steps 0 --adversarial-steps 10000 --start 0.35 --hours 6.5 --seed 3
 
-$python -m head.export $out/stage2/head.pt $out/head.onnx
+[ -e $out/head.onnx ] || $python -m head.export $out/stage2/head.pt $out/head.onnx

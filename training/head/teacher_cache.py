@@ -65,12 +65,10 @@ def synthesize(
             break
         voices = styles.sample(len(ids), batch)
         tokens = torch.tensor([[0, *ids, 0]], device=device)
-        features, f0, _ = teacher.acoustic_features(
-            tokens, voices.style, random.uniform(0.7, 1.3), voices.pitch_scale, voices.layer_offsets[:, :-1]
-        )
+        features, f0, _ = teacher.acoustic_features(tokens, voices.style, random.uniform(0.7, 1.3), voices.pitch_scale)
         if len(f0[0]) > LONGEST:
             continue
-        timbre = voices.style[:, :STYLE] + voices.layer_offsets[:, -1]
+        timbre = voices.style[:, :STYLE]
         wave = teacher.decoder.generator(features, f0, timbre)
         good = (wave.abs().amax(dim=1) < 2.0).nonzero().squeeze(1)
         rows = {

@@ -1,4 +1,4 @@
-"""Random voices for training data: built-in styles, mixtures of them, points around them, and cloned voices."""
+"""Random voices for training data: built-in styles, mixtures of them, points around them."""
 
 import random
 from dataclasses import dataclass
@@ -18,20 +18,14 @@ class SampledVoices:
     """A batch of voices to synthesise with."""
 
     style: Tensor  # [B, 256]
-    layer_offsets: Tensor  # [B, 11, 128]: added to the timbre, layer by layer
     pitch_scale: Tensor  # [B]
 
 
 class StyleSampler:
-    """Samples built-in voices, mixtures, points around them, and cloned voices if there are any.
+    """Samples built-in voices, mixtures and points around them."""
 
-    `clones` has the parameters of N cloned voices: timbre and melody [N, 128], layer_offsets [N, 11, 128],
-    pitch_scale [N].
-    """
-
-    def __init__(self, tables: Tensor, clones: dict[str, Tensor] | None = None) -> None:
+    def __init__(self, tables: Tensor) -> None:
         self.tables = tables  # [54, 510, 256]
-        self.clones = clones
         self.centre = tables.mean(dim=0)
         offsets = (tables[:, 60:120] - self.centre[60:120]).mean(dim=1)
         self.axes, self.spreads = [], []
@@ -56,22 +50,11 @@ class StyleSampler:
         return self.centre[tokens] + torch.cat(halves, dim=1)
 
     def sample(self, tokens: int, count: int) -> SampledVoices:
-        """A third are clones, where there are any; a few of the others speak at another pitch."""
+        """A few speak at another pitch."""
         device = self.tables.device
-        cloned = count // 3 if self.clones else 0
-        style = self.sample_styles(tokens, count - cloned)
-        layer_offsets = torch.zeros(len(style), LAYERS, STYLE, device=device)
-        scale = torch.exp((torch.rand(len(style), device=device) - 0.5) * 0.5)
-        scale = torch.where(torch.rand(len(style), device=device) < 0.7, 1.0, scale)
-        if not self.clones:
-            return SampledVoices(style, layer_offsets, scale)
-        chosen = torch.randint(len(self.clones["pitch_scale"]), (cloned,))
-        timbre, melody, offsets, pitch = (
-            self.clones[name][chosen].to(device).float()
-            for name in ("timbre", "melody", "layer_offsets", "pitch_scale")
-        )
-        style = torch.cat([style, self.centre[tokens] + torch.cat([timbre, melody], dim=1)])
-        return SampledVoices(style, torch.cat([layer_offsets, offsets]), torch.cat([scale, pitch]))
+        style = self.sample_styles(tokens, count)
+        scale = torch.exp((torch.rand(count, device=device) - 0.5) * 0.5)
+        return SampledVoices(style, torch.where(torch.rand(count, device=device) < 0.7, 1.0, scale))
 
     def sample_styles(self, tokens: int, count: int) -> Tensor:
         """Half built-in voices, a quarter mixtures, a quarter around and beyond them. [count, 256]"""

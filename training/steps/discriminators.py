@@ -104,6 +104,5 @@ def save(discriminators: Discriminators, path: Path) -> None:
 
 
 def load_weights(discriminators: Discriminators, path: Path) -> None:
-    """Also reads the file in checkpoints/, whose names have a prefix."""
     weights = torch.load(path, map_location="cpu")
-    discriminators.load_state_dict({k.removeprefix("judges."): v.float() for k, v in weights.items()})
+    discriminators.load_state_dict({k: v.float() for k, v in weights.items()})
