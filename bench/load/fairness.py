@@ -59,8 +59,8 @@ def measure(options: Options) -> Report:
         f"{_SENTENCES} sentences over POST /stream, {rounds} rounds, alone and beside in turn. Bar: the ratio is at "
         f"most "
         f"{_BAR:g}, and no sentence is refused that is asked for when the one before it is over. {_SENTENCES} at once "
-        "are more than two cores hold, and beside somebody who listens to a long text there is room for fewer. The "
-        f"flood: {_FLOOD} requests at once, all the time; whoever is refused asks again when Retry-After says so."
+        "are more than two cores hold, and a listener to a long text leaves room for fewer. The "
+        f"flood: {_FLOOD} requests at once, all the time; a refused one is sent again after Retry-After."
     ]
     return report
 

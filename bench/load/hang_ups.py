@@ -100,7 +100,7 @@ async def _run(address: str, options: Options, requests: int) -> Report:
                 f"{kind}: made after the hang-up", f"median {usual:.1%}, at most {worst:.1%} of the audio", usual < _BAR
             )
     add("streams left afterwards", f"{streams_left:.0f}", streams_left == 0)
-    add("places of the key that nobody uses afterwards", str(taken), taken == 0)
+    add("places of the key that stay taken afterwards", str(taken), taken == 0)
     report.notes = [
         f"{requests} requests for POST /stream with {_CHARACTERS} characters, {_AT_ONCE} at once: a third hang up at "
         f"a random "

@@ -17,7 +17,7 @@ UNLIMITED: dict[str, object] = {"max_load": 1, "max_streams": 10_000, "max_waiti
 EXPLANATION = (
     "Speech a second: clients that ask again as soon as they have their audio; the most that two and four for each "
     "core get. Live listeners: each plays one text after the other from the first byte on, without a pause; the most "
-    f"of whom nobody has more than {1000 * STARVED_OVER:.0f} ms of silence within a text. Texts of one to three "
+    f"without more than {1000 * STARVED_OVER:.0f} ms of silence within a text. Texts of one to three "
     "sentences over POST /stream, pcm_24000."
 )
 _CLIENTS_A_CORE = 2, 4  # where texts go to other processes and back, two leave the cores idle now and then

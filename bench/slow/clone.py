@@ -274,7 +274,7 @@ def _make_report(session: _Session, count: int) -> Report:
         "encoder chooses. The spread is the standard deviation over people. Seconds to clone: decoding, choosing the "
         "speech, the encoder, a spoken text that is heard and corrected, and equalizing by two more; the server "
         "encodes one of them once more, to measure the similarity.",
-        "* The encoder was trained with this measure as a loss, on other people; refinement strives for a copy of "
+        "* The encoder was trained with this measure as a loss, on other people; refinement optimises a copy of "
         "ERes2Net. Resemblyzer was never in a loss.",
     ]
     if session.refused:
