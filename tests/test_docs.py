@@ -96,3 +96,21 @@ def test_every_program_of_ours_that_is_named_exists(page: Path) -> None:
         path = program.replace(".", "/")
         places = [base / end for base in (ROOT, ROOT / "training") for end in (f"{path}.py", f"{path}/__main__.py")]
         assert any(place.exists() for place in places), program
+
+
+def _numbers(source: Path | str) -> list[str]:
+    text = source.read_text() if isinstance(source, Path) else source
+    return re.findall(r"(?<![\w.,])\d+(?:,\d{3})*(?:\.\d+)?(?!\w)", text)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_tables_that_quote_a_benchmark_have_its_figures(page: Path) -> None:
+    """Where the lines before a table, its head or a row link to benchmarks, the figures are theirs, rounded; a row's first cell is its name."""
+    tables = r"((?:^[^|\n]+\n)*)\n?(^\|[^\n]*\n)\|[-| ]+\|\n((?:^\|[^\n]*\n)+)"
+    for before, head, rows in re.findall(tables, page.read_text(), re.M):
+        for row in rows.splitlines():
+            linked = re.findall(r"\]\((benchmarks/[a-z-]+\.md)", before + head + row)
+            known = [float(each.replace(",", "")) for name in linked for each in _numbers(page.parent / name)]
+            for quoted in _numbers(row.split("|", 2)[2]) if linked else ():
+                value, half = float(quoted.replace(",", "")), 0.5 * 10.0 ** -len(quoted.partition(".")[2])
+                assert any(abs(each - value) <= half + 1e-9 for each in known), (quoted, row)
