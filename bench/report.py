@@ -77,7 +77,7 @@ def _format_row(cells: list[str]) -> str:
 
 
 def _read_commit() -> str:
-    """What is measured, with a plus if files differ from it."""
+    """The commit that is measured, with a plus if files differ from it."""
     if (git := shutil.which("git")) is None:
         return "unknown"
     command = [git, "describe", "--always", "--exclude=*", "--dirty=+"]

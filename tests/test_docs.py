@@ -105,7 +105,10 @@ def _numbers(source: Path | str) -> list[str]:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_tables_that_quote_a_benchmark_have_its_figures(page: Path) -> None:
-    """Where the lines before a table, its head or a row link to benchmarks, the figures are theirs, rounded; a row's first cell is its name."""
+    """Where the lines before a table, its head or a row link to benchmarks, the figures are theirs, rounded.
+
+    A row's first cell is its name.
+    """
     tables = r"((?:^[^|\n]+\n)*)\n?(^\|[^\n]*\n)\|[-| ]+\|\n((?:^\|[^\n]*\n)+)"
     for before, head, rows in re.findall(tables, page.read_text(), re.M):
         for row in rows.splitlines():

@@ -144,7 +144,7 @@ async def run_clients(
 
 
 async def _ask(address: str, text: str, behaviour: Behaviour, at: int, stall_seconds: float) -> Fate:
-    """One request on a socket of its own, of which nothing is read that is not asked for; `at` is in bytes of audio."""
+    """One request on a socket of its own, read only as far as the test says; `at` is in bytes of audio."""
     fate = Fate(behaviour)
     url, loop = urlsplit(address), asyncio.get_running_loop()
     content = json.dumps({"text": text}).encode()
@@ -300,7 +300,7 @@ async def count_places(address: str, count: int) -> int:
 
 
 async def _count_taken(address: str) -> int:
-    """How many places the key has taken, by what a response tells that takes none itself."""
+    """How many places the key has taken, from the headers of a response that takes none itself."""
     async with open_response(address, "/v1/models", method="GET") as response:
         return int(response.headers["current-concurrent-requests"])
 

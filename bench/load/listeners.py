@@ -54,7 +54,7 @@ class Heard:
 
     @property
     def plays(self) -> bool:
-        """Whether somebody listens while it comes; a whole clip is played once it is there."""
+        """Whether it is played while it comes; a whole clip is played when it is complete."""
         return self.kind in ("stream", "socket")
 
 

@@ -14,7 +14,7 @@ from bench.scale.simulation import STARVED_OVER, Machine, Outcome, Text, simulat
 MEASURED = Path(__file__).with_name("measured_overload.json")
 
 TWO_CORES = Machine("2 ARM cores (Neoverse N1)", workers=1, speech_a_second=23.4)
-"""`load-overload` of 2026-11-17: what it spoke when it was asked for more than it could, in three formats."""
+"""`load-overload` of 2026-11-17: its speech a second at a rate beyond its capacity, in three formats."""
 
 TARGETS = (0.1, 0.2, 0.5, 1.0)
 MACHINES = (1, 2, 4, 8, 16)

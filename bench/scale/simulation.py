@@ -35,7 +35,7 @@ class Machine:
     speech_a_second: float
     """Of all workers together."""
     request_seconds: float = 0.02
-    """What a request takes beside the engine: HTTP, and the text's way to phonemes."""
+    """Seconds of a request outside the engine: HTTP, and text to phonemes."""
     max_load: float = 0.5
     max_streams: int = 32
     max_waiting: int = 64
@@ -52,7 +52,7 @@ class Text:
     seconds: float
     """Of its audio."""
     live: bool = True
-    """Whether somebody listens while it comes."""
+    """Whether it is played while it comes."""
 
 
 @dataclass(slots=True)

@@ -11,7 +11,7 @@ from typing import Any
 from bench.load.client import read_figures
 from bench.load.listeners import STARVED_OVER, Heard, listen, make_texts
 
-# Admission would refuse what is too much, and it is that which is looked for.
+# The limit is what is measured, so admission must not refuse anything.
 UNLIMITED: dict[str, object] = {"max_load": 1, "max_streams": 10_000, "max_waiting": 10_000, "queue_seconds": 10}
 
 EXPLANATION = (

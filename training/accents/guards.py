@@ -56,7 +56,7 @@ def find_long(clips: Clips) -> list[int]:
 def recognise_voices(
     guards: Guards, synthesis: Synthesis, voices: Voices, texts: Sequence[Sequence[int]], batch: int = 220
 ) -> Tensor:
-    """Whom each voice must be like [V + C, 192]: a clone its person, others themselves in English, over the texts."""
+    """The target embedding of each voice [V + C, 192]: of a clone its person, of others themselves in English."""
     targets = voices.person.clone()
     for text in texts:
         for first in range(0, len(voices.tables), batch):

@@ -21,7 +21,7 @@ from accents.inputs import Inputs
 from accents.windows import Window, WindowMaker, join, speak
 
 NATIVE_ROWS = ("fr", "hi", "it", "zh")
-"""Languages whose own voices are misheard: they get an accent as well, which starts as nothing."""
+"""Languages whose own voices are misheard: they get an accent as well, which starts at zero."""
 MOS_WEIGHT = 0.1
 PROSODY_SHARES = (0.5, 1.0)
 

@@ -150,7 +150,7 @@ def list_candidates(tester: Tester, ideas: Mapping[str, Sequence[tuple[str, str]
 
 
 def find_symbol(pattern: str) -> str:
-    """What a pattern is about, wherever it looks for it."""
+    """The symbol of a pattern, without its context."""
     return re.sub(r"\(\?.*?\)|\$", "", pattern)
 
 

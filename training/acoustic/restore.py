@@ -24,7 +24,7 @@ NAMES = ("prosody", "decoder", "head")
 MARKS = 4
 """So many values of a random tensor tell it from all others."""
 MAKERS = ("Cast", "DequantizeLinear", "Identity", "Mul", "Reshape", "Slice", "Sub", "Transpose")
-"""Operators that make weights of what is stored."""
+"""Operators that compute weights from the stored ones."""
 NOT_EXPORTED = ("feature_mean", "feature_scale")
 """Buffers of the older head, which this one does not use."""
 
