@@ -100,7 +100,7 @@ async def _ask_at_once(address: str, texts: list[str]) -> list[Heard]:
 
 @asynccontextmanager
 async def _long_text(address: str) -> AsyncIterator[None]:
-    """A client that reads a long text as fast as it comes, from its first audio on, and requests it again at its end."""
+    """A client that reads a long text as fast as it comes, from its first audio on, again and again."""
     started = asyncio.Event()
 
     async def read() -> None:

@@ -1,4 +1,4 @@
-"""A rate that the server holds, then three times that rate: what is refused, and does any client starve or get stuck?"""
+"""A rate that the server holds, then three times that rate: what is refused, and which clients starve or get stuck?"""
 
 import asyncio
 import time
