@@ -17,7 +17,6 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from head import export
 from head import model as heads
 from head.teacher_cache import TeacherCache, synthesize
 from steps import discriminators
@@ -153,12 +152,6 @@ def synthesize_caches(args: argparse.Namespace, device: torch.device) -> tuple[T
     return synthesize(teacher, styles, texts, args.hours, args.cache_batch), held_out
 
 
-def load_head(folder: Path) -> heads.Head:
-    """The head of a run's folder, or of one that has only the exported file."""
-    saved = folder / "head.pt"
-    return heads.load(saved) if saved.exists() else export.restore(folder / "head.onnx")
-
-
 def measure_inputs(head: heads.Head, cache: TeacherCache) -> None:
     """Sets the head's input normalisation from the data."""
     some = cache.features[:: max(1, len(cache.features) // 200_000)].float()
@@ -172,9 +165,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name in ("teacher", "voices", "corpus", "out"):
         parser.add_argument(f"--{name}", type=Path, required=True)
-    parser.add_argument(
-        "--resume", type=Path, help="a folder with head.pt or head.onnx, and discriminators.pt if they go on, too"
-    )
+    parser.add_argument("--resume", type=Path, help="a folder with head.pt, and discriminators.pt if they go on, too")
     parser.add_argument("--spectral-steps", type=int, default=19_000)
     parser.add_argument("--adversarial-steps", type=int, default=39_000)
     parser.add_argument(
@@ -195,7 +186,7 @@ def main() -> None:
     # From here on every shape repeats. Before, each text had its own, and benchmarking kernels would never end.
     torch.backends.cudnn.benchmark = True
     if args.resume:
-        head = load_head(args.resume).train()
+        head = heads.load(args.resume / "head.pt").train()
     else:
         head = heads.Head()
         measure_inputs(head, cache)
