@@ -27,7 +27,7 @@ class Allowed(NamedTuple):
 ALLOWED = (
     Allowed(
         "src/svc/data/refinement.onnx",
-        "6ec74005e496b4161489ea8e38e5a960bfea6c2fa1459e757547824222e0168a",
+        "358043028d42a3a3ca530a366a9a94176ce4053aa746467d57ffd45345ba9dc8",
         "gradients of a voice's similarity, for refinement",
     ),
     Allowed(

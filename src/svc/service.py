@@ -123,7 +123,13 @@ class Service:
             refiner = refiner or GradientRefiner.load
         self._trial = TrialSynthesis(encoder or load_speaker_encoder, self.pipeline, self.scheduler, self.voices)
         self.refinement_queue = create_refinement_queue(settings)
-        self._refinement_worker = RefinementWorker(self.refinement_queue, self._trial, self.custom_voices, refiner)
+        self._refinement_worker = RefinementWorker(
+            self.refinement_queue,
+            self._trial,
+            self.custom_voices,
+            refiner,
+            refine_earlier=settings.refine_voices and refiner is not None,
+        )
         self.cloner = create_cloner(
             settings, self._trial, self.voices, self.custom_voices, self.refinement_queue, self.metrics
         )
@@ -263,7 +269,7 @@ def create_cloner(
         quota=create_voice_quota(settings),
         keep_references=settings.keep_references,
         require_consent=settings.require_consent,
-        refine=settings.refine_voices,
+        refine=settings.refine_voices and settings.keep_references,
     )
 
 

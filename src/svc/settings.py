@@ -175,9 +175,10 @@ class Settings(BaseSettings):
     require_consent: bool = False
     """Clone a voice only if the request has `consent=true`; otherwise it gets 403 `consent_required`."""
 
-    refine_voices: bool = False
-    """Refine every new custom voice in the background, to make it more similar to its recording, unless the request has
-    `refine=false`. If off, only voices whose request has `refine=true` are refined. Needs SVC_KEEP_REFERENCES."""
+    refine_voices: bool = Field(True, validate_default=False)
+    """Refine every new English custom voice in the background, to make it more similar to its recording, unless the
+    request has `refine=false`. If off, and in other languages, only voices whose request has `refine=true` are refined.
+    Needs SVC_KEEP_REFERENCES: without it no voice is refined by default."""
 
     watermark: bool = False
     """Add an inaudible watermark to the speech of custom voices; `svc watermark check` detects it."""

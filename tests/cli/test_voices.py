@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from svc.cloning.refinement_queue import STEPS, Refinement, RefinementQueue
 from svc.engine.protocol import Samples
 from svc.voices.store import VoiceStore
 from tests.audio.recordings import encode_recording
@@ -46,6 +47,19 @@ def test_list(tmp_path: Path, store: VoiceStore) -> None:
         assert "Anna [bold]" in run(tmp_path, *command).stdout
         french = json.loads(run(tmp_path, *command, "--json", "-l", "fr").stdout)
         assert {each["name"] for each in french} == {"Siwis", "Anna [bold]"}
+
+
+def test_the_list_tells_how_far_refinement_is(tmp_path: Path, store: VoiceStore) -> None:
+    waiting, other = make_voice("Anna"), make_voice("Bert")
+    for voice in (waiting, other):
+        store.add(voice, b"reference")
+    queue = RefinementQueue(tmp_path / "data/voices/refining")
+    queue.add(waiting)
+    queue.update(Refinement(waiting.voice_id, waiting.parameters_hash, steps_done=STEPS // 2))
+    listed = {each["name"]: each["refinement_progress"] for each in json.loads(run(tmp_path, "list", "--json").stdout)}
+    assert (listed["Bert"], listed["Heart"]) == (None, None)
+    assert 0.4 < listed["Anna"] < 0.6
+    assert f"{listed['Anna']:.0%}" in run(tmp_path, "list").stdout
 
 
 def test_add(tmp_path: Path, store: VoiceStore, spoken: Samples) -> None:

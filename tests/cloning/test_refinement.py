@@ -31,6 +31,7 @@ from svc.synthesis.request import SynthesisRequest
 from svc.synthesis.scheduler import Scheduler
 from svc.tasks import Supervisor
 from svc.text.g2p import Phonemizer
+from svc.text.language import Language
 from svc.voices.built_in import load_built_in_voices
 from svc.voices.catalogue import VoiceCatalogue
 from svc.voices.custom_voice import CustomVoice, StoredReference, nearest_voice_warning
@@ -179,6 +180,18 @@ def test_a_voice_gets_the_parameters_of_the_installed_encoder(server: Server) ->
     assert after.report.nearest == "Heart", "determined again, with the same encoder as the similarity"
     assert (after.name, after.labels, after.reference) == (voice.name, voice.labels, voice.reference)
     assert server.custom_voices.store.read_reference(after) == RECORDING
+
+
+def test_earlier_voices_are_refined_if_new_ones_would_be(server: Server) -> None:
+    english, french, without, refined = (make_voice(reference=each) for each in (RECORDING, RECORDING, None, RECORDING))
+    english, without, refined = (replace(each, language=Language.ENGLISH_GB) for each in (english, without, refined))
+    refined = replace(refined, report=replace(refined.report, refined=True))
+    for voice in (english, french, without, refined):
+        server.custom_voices.add(voice, RECORDING if voice.reference else None, 100)
+    server.worker._refine_earlier = True
+
+    run(server, wait_until(lambda: server.read(english).report.refined))
+    assert [server.read(each).revision for each in (french, without, refined)] == [1, 1, 1]
 
 
 def test_what_the_encoder_finds_is_improved_by_the_refiner(build: Build) -> None:

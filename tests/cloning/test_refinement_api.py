@@ -26,7 +26,10 @@ Serve = Callable[..., AbstractContextManager[TestClient]]
 @pytest.fixture
 def serve(phonemizer: Phonemizer, tmp_path: Path) -> Serve:
     def serve(encoder: LoadSpeakerEncoder = load_style_encoder, **settings: Any) -> AbstractContextManager[TestClient]:
-        chosen = Settings(data_dir=tmp_path / "data", cache_dir=tmp_path / "cache", **settings)
+        given: dict[str, Any] = {"refine_voices": False} | settings
+        if given["refine_voices"] is None:  # the default
+            del given["refine_voices"]
+        chosen = Settings(data_dir=tmp_path / "data", cache_dir=tmp_path / "cache", **given)
         return serve_ready(chosen, Pipeline(StyleEchoEngine(), phonemizer), encoder)
 
     return serve
@@ -122,6 +125,20 @@ def test_requested_in_a_form_or_by_the_setting(
         for flag, path in requests.items():
             voice_id = clone(client, wav, path, refine=flag)
             assert cloning(client, voice_id)["refinement_progress"] == expected
+
+
+@pytest.mark.usefixtures("without_worker")
+def test_english_voices_are_refined_by_default(serve: Serve, wav: bytes) -> None:
+    with serve(refine_voices=None) as client:
+        for language, expected in (("", 0), ("en-GB", 0), ("de", None), ("pt-BR", None)):
+            voice_id = clone(client, wav, language=language)
+            assert cloning(client, voice_id)["refinement_progress"] == expected, language
+
+
+@pytest.mark.usefixtures("without_worker")
+def test_without_recordings_nothing_is_refined_by_default(serve: Serve, wav: bytes) -> None:
+    with serve(refine_voices=None, keep_references=False) as client:
+        assert cloning(client, clone(client, wav))["refinement_progress"] is None
 
 
 @pytest.mark.usefixtures("without_worker")

@@ -54,6 +54,14 @@ def test_progress_goes_from_0_to_1(queue: RefinementQueue) -> None:
     assert (seen[0], seen[-1]) == (0, 1)
 
 
+def test_voices_of_earlier_releases_are_queued_once(queue: RefinementQueue, folder: Path) -> None:
+    known, later = make_voice(), make_voice()
+    queue.add_earlier([known])
+    queue.remove(known.voice_id)
+    RefinementQueue(folder).add_earlier([known, later])
+    assert queue.waiting() == []
+
+
 def test_added_twice_it_continues(queue: RefinementQueue) -> None:
     voice = make_voice()
     queue.add(voice)

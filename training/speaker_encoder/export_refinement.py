@@ -1,7 +1,9 @@
 """Exports refinement: forward and backward through decoder, head and judges as one ONNX graph, and its sentences.
 
-    python -m speaker_encoder.export_refinement --run acoustic/run --voices voices.pt --accents accents.npz \
-        --corpus corpus.npz --judge judge.pt --dvector small_dvector.pt ../src/svc/data
+    python -m speaker_encoder.export_refinement --run acoustic/run --judge judge.pt --dvector small_dvector.pt \
+        ../src/svc/data
+
+The sentences are those of `refinement.npz` there (`refinement_sentences.py`).
 
 The graph gives the loss and its gradients to the parameters of a voice, for one sentence of three seconds; ONNX Runtime
 runs it, without torch. Its shapes are fixed. A convolution's gradient to its input is a convolution too, Fourier
@@ -17,7 +19,7 @@ part gives its frames and takes its similarity and the gradient to these frames.
 
 import argparse
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from graphlib import TopologicalSorter
 from itertools import permutations
@@ -37,7 +39,6 @@ from acoustic import model as acoustic
 from head.model import accumulate_phase
 from speaker_encoder import dvector_graph, refinement_judge, restore, rounding, small_dvector
 from speaker_encoder import encoder as encoders
-from speaker_encoder import synthesis as syntheses
 from speaker_encoder.dvector_graph import DVectorGraph
 from speaker_encoder.encoder import SpeakerEncoder
 from speaker_encoder.features import BANDS, HOP, N_FFT, RATE, WINDOW, _filters, _window, normalize_level
@@ -47,9 +48,7 @@ from speaker_encoder.refine_speakers import NATURAL_ENOUGH
 from speaker_encoder.refinement_judge import RefinementJudge, measure_phoneme_loss, resample_phonemes
 from speaker_encoder.small_dvector import SmallDVector
 from speaker_encoder.synthesis import FRAMES, Lines, Synthesis
-from speaker_encoder.texts import Texts
-from speaker_encoder.voice_pca import VoicePca, pad_layers
-from teacher import voices
+from speaker_encoder.voice_pca import pad_layers
 from teacher.kokoro import SAMPLE_RATE
 
 OWN_LAYERS = 6
@@ -63,7 +62,6 @@ MEASURES = ("eres2net", "campplus", "dvector", "naturalness", "phonemes")
 OUTPUTS = ("loss", *(f"{name} gradient" for name in MOVING), "mel", "measures", "dvector mel")
 FROM_DVECTOR = ("dvector similarity", "dvector gradient")
 """What the traced part takes from the d-vector."""
-SENTENCES = 10
 SHIPPED = ("turbo-batch-speech.onnx", "voice-encoder.onnx")
 """Files of the product that hold weights of the graph."""
 LEAST_SHARED = 1024
@@ -135,8 +133,8 @@ class RefinementLoss(nn.Module):
     def forward(self, moving: dict[str, Tensor], given: dict[str, Tensor]) -> tuple[Tensor, ...]:
         """The loss, log-mel frames [T, 80] of the speech before the equalizer, `MEASURES`, and the d-vector's frames.
 
-        `given`: the sentence; `gains` [80], in dB, of the equalizer; the person's embeddings (`TARGETS`); `weights`;
-        what the d-vector says (`FROM_DVECTOR`).
+        `given`: the sentence, and how clear it has to be (`clear`, a phoneme loss); `gains` [80], in dB, of the
+        equalizer; the person's embeddings (`TARGETS`); `weights`; what the d-vector says (`FROM_DVECTOR`).
         """
         timbre = (given["style"] + moving["timbre"])[:, None] + pad_layers(moving["layers"])
         film, statistics = self.decoder.make_film(timbre, given["summary"])
@@ -157,7 +155,7 @@ class RefinementLoss(nn.Module):
         ]
         likeness = torch.stack([*by_encoder, by_dvector])
         naturalness = judgement.naturalness[0]
-        unclear = measure_phoneme_loss(judgement.phonemes, given["phonemes"])[0] - self.judge.clear_enough
+        unclear = measure_phoneme_loss(judgement.phonemes, given["phonemes"])[0] - given["clear"]
         weights = given["weights"]
         loss = weights[3] * F.relu(NATURAL_ENOUGH - naturalness) + weights[4] * F.relu(unclear)
         loss = loss - (weights[:3] * likeness).sum()
@@ -207,6 +205,18 @@ def input_gradient(grad, x, weight, _bias, stride, padding, dilation, transposed
 
 def trace(loss: RefinementLoss, moving: dict[str, Tensor], given: dict[str, Tensor]) -> torch.fx.GraphModule:
     """Forward and backward in core ATen operators."""
+
+    def step(*values: Tensor) -> tuple[Tensor, ...]:
+        free = {name: value.detach().requires_grad_() for name, value in zip(MOVING, values, strict=False)}
+        fixed = dict(zip(given, values[len(MOVING) :], strict=True))
+        found, *more = loss(free, fixed)
+        return found, *torch.autograd.grad(found, list(free.values())), *more
+
+    return trace_step(step, (*moving.values(), *given.values()))
+
+
+def trace_step(step: Callable[..., tuple[Tensor, ...]], example: tuple[Tensor, ...]) -> torch.fx.GraphModule:
+    """What `step` computes, in core ATen operators."""
     from torch._decomp import core_aten_decompositions, get_decompositions
     from torch.fx.experimental.proxy_tensor import make_fx
 
@@ -219,13 +229,7 @@ def trace(loss: RefinementLoss, moving: dict[str, Tensor], given: dict[str, Tens
     table = {**core_aten_decompositions(), aten.convolution_backward.default: input_gradient}
     table |= get_decompositions([getattr(aten, name) for name in names.split()])
 
-    def step(*values: Tensor) -> tuple[Tensor, ...]:
-        free = {name: value.detach().requires_grad_() for name, value in zip(MOVING, values, strict=False)}
-        fixed = dict(zip(given, values[len(MOVING) :], strict=True))
-        found, *more = loss(free, fixed)
-        return found, *torch.autograd.grad(found, list(free.values())), *more
-
-    graph = make_fx(step, decomposition_table=table)(*moving.values(), *given.values())
+    graph = make_fx(step, decomposition_table=table)(*example)
     for node in list(graph.graph.nodes):
         if node.target in (aten.detach.default, aten.alias.default):
             node.replace_all_uses_with(node.args[0])
@@ -388,17 +392,23 @@ def rename(model: onnx.ModelProto, inputs: Sequence[str], outputs: Sequence[str]
 def add_dvector(model: onnx.ModelProto, dvector: DVectorGraph, outputs: dict[str, str]) -> None:
     """Adds nodes, whose outputs (by their names there) get these names in the model."""
     graph, added = model.graph, dvector.graph
-    nodes = [*graph.node, *added.nodes, *(helper.make_node("Identity", [a], [b]) for a, b in outputs.items())]
-    makers = {name: i for i, node in enumerate(nodes) for name in node.output}
-    needs = {i: {makers[name] for name in node.input if name in makers} for i, node in enumerate(nodes)}
-    order = list(TopologicalSorter(needs).static_order())
-    del graph.node[:]
-    graph.node.extend(nodes[i] for i in order)
+    graph.node.extend([*added.nodes, *(helper.make_node("Identity", [a], [b]) for a, b in outputs.items())])
+    sort_nodes(graph)
     graph.initializer.extend(added.weights)
     for each in [value for value in graph.input if value.name in outputs.values()]:
         graph.input.remove(each)
     for each in [value for value in graph.output if value.name == "dvector mel"]:
         graph.output.remove(each)
+
+
+def sort_nodes(graph: onnx.GraphProto) -> None:
+    """Each behind those whose outputs it needs."""
+    nodes = list(graph.node)
+    makers = {name: i for i, node in enumerate(nodes) for name in node.output}
+    needs = {i: {makers[name] for name in node.input if name in makers} for i, node in enumerate(nodes)}
+    order = list(TopologicalSorter(needs).static_order())
+    del graph.node[:]
+    graph.node.extend(nodes[i] for i in order)
 
 
 def point_to(model: onnx.ModelProto, path: Path) -> None:
@@ -425,10 +435,11 @@ def make_example(sentences: dict[str, np.ndarray], number: int) -> tuple[dict[st
     torch.manual_seed(number)
     moving = {name: 0.1 * torch.randn(1, *shape) for name, shape in MOVING.items()}
     moving["layers"] *= 0.3
-    given = {name: torch.tensor(values[number : number + 1]) for name, values in sentences.items()}
+    given = {name: torch.tensor(sentences[name][number : number + 1]) for name in SENTENCE if name in sentences}
     given = {k: v.long() if v.dtype == torch.int16 else v.float() for k, v in given.items()}
     given["phase"] = accumulate_phase(given["f0"])
     given = {name: given[name] for name in SENTENCE}
+    given["clear"] = torch.tensor(sentences["clear"][number])
     given["gains"] = torch.randn(BANDS)
     given |= {name: F.normalize(torch.randn(1, *shape), dim=1) for name, shape in TARGETS.items()}
     given["weights"] = torch.tensor([1.0, 0.6, 1.0, 0.5, 1.0])
@@ -464,14 +475,12 @@ def export_targets(encoder: SpeakerEncoder, dvector: SmallDVector, path: Path, f
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name in ("run", "voices", "accents", "corpus", "judge", "dvector"):
+    for name in ("run", "judge", "dvector"):
         parser.add_argument(f"--{name}", type=Path, required=True)
     parser.add_argument("data", type=Path, help="src/svc/data")
     args = parser.parse_args()
-    synthesis = syntheses.load(args.run, VoicePca.from_tables(voices.unpack(args.voices), args.accents))
-    texts = Texts(args.corpus, synthesis, 120, letters="a")
-    sentences = describe_sentences(synthesis, texts.held_out("a", SENTENCES))
-    np.savez_compressed(args.data / "refinement.npz", **sentences)
+    with np.load(args.data / "refinement.npz") as stored:
+        sentences = dict(stored)
     encoder = restore.restore(args.data, rescale=False).encoder
     restore.fold_norms(encoder.backbone)
     dvector = small_dvector.load(args.dvector)

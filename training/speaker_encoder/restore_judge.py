@@ -55,7 +55,7 @@ def main() -> None:
     parser.add_argument("output", type=Path)
     args = parser.parse_args()
     judge = RefinementJudge()
-    for each in (*judge.parameters(), judge.clear_enough):
+    for each in judge.parameters():
         torch.nn.init.normal_(each)
     encoder = restore.restore(args.data, rescale=False).encoder
     restore.fold_norms(encoder.backbone)

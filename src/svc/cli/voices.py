@@ -7,7 +7,7 @@ import json
 import re
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -55,9 +55,10 @@ def voices(context: typer.Context, language: Wanted = "", as_json: AsJson = Fals
 
 @app.command("list")
 def list_voices(language: Wanted = "", as_json: AsJson = False) -> None:
-    """List the voices, built-in and custom."""
+    """List the voices, built-in and custom, and how far the refinement of cloned ones is."""
     wanted = _parse_language(language) if language else None
-    rows = [
+    refinement_queue = create_refinement_queue(Settings())
+    rows: list[dict[str, Any]] = [
         {
             "name": voice.name,
             "key": voice.key,
@@ -66,6 +67,7 @@ def list_voices(language: Wanted = "", as_json: AsJson = False) -> None:
             "gender": voice.gender,
             "category": "cloned" if voice.custom else "premade",
             "owner": voice.custom.owner or "" if voice.custom else "",
+            "refinement_progress": refinement_queue.progress(voice.custom) if voice.custom else None,
         }
         for voice in create_voices(Settings())
         if wanted in (None, voice.language)
@@ -73,9 +75,12 @@ def list_voices(language: Wanted = "", as_json: AsJson = False) -> None:
     if as_json:
         typer.echo(json.dumps(rows, indent=2))
         return
-    table = Table(*(column.replace("_", " ") for column in rows[0]), box=None)
+    table = Table(*(column.replace("_", " ") for column in rows[0] if column != "refinement_progress"), box=None)
     for row in rows:
-        table.add_row(*map(escape, row.values()))
+        progress = row.pop("refinement_progress")
+        if progress is not None:
+            row["category"] = f"{row['category']}, {progress:.0%}"
+        table.add_row(*(escape(str(value)) for value in row.values()))
     Console().print(table)
 
 
@@ -89,9 +94,7 @@ def add(
     consent: Annotated[bool, typer.Option("--consent", help="The person has consented to the cloning.")] = False,
     refine: Annotated[
         bool | None,
-        typer.Option(
-            help="Refine the voice in the background, on the next running server. [default: SVC_REFINE_VOICES]"
-        ),
+        typer.Option(help="Refine the voice in the background, on the next running server. [default: English voices]"),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -14,6 +14,7 @@ from svc.audio.flac import encode_flac
 from svc.auth.keys import Principal, Quota
 from svc.cloning import reference as references
 from svc.cloning.reference import Reference
+from svc.cloning.refinement import is_refined_by_default
 from svc.cloning.refinement_queue import RefinementQueue
 from svc.cloning.speaker_encoder import SpeakerEmbedding, has_several_speakers
 from svc.cloning.trial import TrialSynthesis
@@ -96,7 +97,7 @@ class VoiceCloner:
         require_consent: bool,
         refine: bool,
     ) -> None:
-        """`refine` applies to new voices whose request does not say."""
+        """`refine` applies to new English voices whose request does not say."""
         self._trial = trial
         self._voices = voices
         self._custom_voices = custom_voices
@@ -144,7 +145,7 @@ class VoiceCloner:
         log.info(
             "key %s cloned the voice %s (consent: %s)", caller.key_id, voice.voice_id, "yes" if voice.consent else "no"
         )
-        if self._refine if details.refine is None else details.refine:
+        if (self._refine and is_refined_by_default(voice)) if details.refine is None else details.refine:
             await self._queue_refinement(voice)
         return voice
 
@@ -176,7 +177,11 @@ class VoiceCloner:
                 analyzed = await self._trial.run_in_thread(self._analyze, clips, known)
                 given |= await self._make_voice_fields(analyzed, known.language)
                 flac = analyzed.flac
-        refine_again = self._refine or known.report.refined or self._refinement_queue.progress(known) is not None
+        refine_again = (
+            (self._refine and is_refined_by_default(known))
+            or known.report.refined
+            or self._refinement_queue.progress(known) is not None
+        )
         voice = await asyncio.to_thread(self._custom_voices.change, voice_id, lambda voice: voice.revise(**given), flac)
         log.info("key %s changed the voice %s", caller.key_id, voice_id)
         if refine or (refine is None and clips and refine_again):

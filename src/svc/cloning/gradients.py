@@ -1,9 +1,9 @@
 """Refinement by gradients: the parameters of a voice are moved, step by step, to be more similar to a person.
 
-A graph in ONNX Runtime speaks a fixed sentence with svc-turbo's networks, listens to it with the speaker encoder, a
+A graph in ONNX Runtime speaks a sentence with svc-turbo's networks, listens to it with the speaker encoder, a
 d-vector and a small judge (is it natural? is it clear?), and gives the loss with its gradients to the parameters
 (training/speaker_encoder/export_refinement.py makes it). Here is the descent: which sentence, how far, and
-when to stop.
+when to stop. Each step speaks another sentence: a few would be learned by heart.
 """
 
 from collections.abc import Iterator
@@ -26,31 +26,32 @@ from svc.engine.runtime import Runtime
 from svc.engine.weights import read_packaged_model, read_packaged_models
 from svc.voices.parameters import LARGEST, LAYERS, VoiceParameters
 
-_GRAPH, _GRAPH_SHA256 = "data/refinement.onnx", "6ec74005e496b4161489ea8e38e5a960bfea6c2fa1459e757547824222e0168a"
+_GRAPH, _GRAPH_SHA256 = "data/refinement.onnx", "358043028d42a3a3ca530a366a9a94176ce4053aa746467d57ffd45345ba9dc8"
 _TARGETS, _TARGETS_SHA256 = (
     "data/refinement-targets.onnx",
     "53a6a84a4f54bb7e74d8f668bed11fe37484eb77f6677cba3d1fcf6b8016f3ec",
 )
 _SENTENCES, _SENTENCES_SHA256 = (
     "data/refinement.npz",
-    "d57d8d04f52bbb37731488cdfcd2a08b29d92c3b839451eb8d7a1041343ea4b6",
+    "0f7a2286116a7be895326a9261b8e77b5aabd435d2b4223e5c6f4449efc47723",
 )
 
 Array = npt.NDArray[np.float32]
 Arrays = dict[str, Array]
 
-STEPS = 32
-_CHECK_EVERY = 8
+STEPS = 64
+_CHECK_EVERY = 16
 _PATIENCE = 2  # checks in a row without a gain: the first steps may do harm that the next ones make good
 _HELD_OUT = 2  # sentences that the descent does not speak: they decide which parameters are kept
 RUNS = STEPS + (STEPS // _CHECK_EVERY + 1) * _HELD_OUT
 """Of the graph, at most."""
 
-_RATES = {"timbre": 0.02, "layers": 0.02, "grain": 0.02, "mask": 0.06}
+# Timbre and layers also decide how sounds are pronounced: they move slowly.
+_RATES = {"timbre": 0.006, "layers": 0.006, "grain": 0.02, "mask": 0.06}
 _PULLS = {"timbre": 0.02, "layers": 0.004, "grain": 0.02, "mask": 0.0004}  # towards the start
 _DECAYS = (0.9, 0.95)  # of Adam's means of the gradients and of their squares
 # Of the similarities that the encoder and the d-vector hear, of what is missing to natural speech, and of what is less
-# clear than in clones before refinement. In the graph's order.
+# clear than that sentence in clones before refinement. In the graph's order.
 _WEIGHTS = {"eres2net": 1.0, "campplus": 0.6, "dvector": 1.0, "naturalness": 0.5, "phonemes": 1.0}
 
 _OWN_LAYERS = 6
@@ -86,8 +87,12 @@ class GradientRefiner:
         stored = np.load(BytesIO(read_packaged_model(_SENTENCES, _SENTENCES_SHA256)))
         kinds = {name: np.int64 if stored[name].dtype.kind == "i" else np.float32 for name in stored.files}
         arrays = {name: stored[name].astype(kind) for name, kind in kinds.items()}
-        count = len(arrays["f0"])
-        return cls(graph, targets, [{name: each[i : i + 1] for name, each in arrays.items()} for i in range(count)])
+        clear = arrays.pop("clear")
+        sentences = [
+            {name: each[i : i + 1] for name, each in arrays.items()} | {"clear": clear[i, ...]}
+            for i in range(len(clear))
+        ]
+        return cls(graph, targets, sentences)
 
     def refine(self, parameters: VoiceParameters, samples: Samples, rate: int) -> Iterator[VoiceParameters]:
         sentences = self.prepare(parameters, samples, rate)

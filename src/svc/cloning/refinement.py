@@ -44,6 +44,11 @@ def is_clearly_better(new: Sequence[float], old: Sequence[float]) -> bool:
     return sum(new) >= sum(old) + len(old) * _LEAST_GAIN and new[0] > old[0]
 
 
+def is_refined_by_default(voice: CustomVoice) -> bool:
+    """Refinement speaks English: what it gains there has cost voices of other languages some of their words."""
+    return voice.language.english and not voice.report.refined
+
+
 class _Obsolete(Exception):
     """The voice that was to be refined was removed or changed, or the refinement was cancelled."""
 
@@ -57,12 +62,18 @@ class RefinementWorker:
         trial: TrialSynthesis,
         custom_voices: CustomVoices,
         load_refiner: Callable[[], VoiceRefiner] | None,
+        *,
+        refine_earlier: bool = False,
     ) -> None:
-        """Without a refiner, a voice only gets the parameters of the installed encoder."""
+        """Without a refiner, a voice only gets the parameters of the installed encoder.
+
+        `refine_earlier`: voices of earlier releases, which nobody asked for, are refined as new ones are.
+        """
         self._queue = refinement_queue
         self._trial = trial
         self._custom_voices = custom_voices
         self._load_refiner = load_refiner
+        self._refine_earlier = refine_earlier
         self._refiner: VoiceRefiner | None = None
 
     def running(self, supervisor: Supervisor) -> AbstractAsyncContextManager[None]:
@@ -70,10 +81,17 @@ class RefinementWorker:
 
     async def _poll(self) -> None:
         pause = _POLL_SECONDS
+        if self._refine_earlier:
+            await asyncio.to_thread(self._queue_earlier)
         while True:
             done = await self._refine_all()
             pause = _POLL_SECONDS if done else min(2 * pause, _LONGEST_PAUSE)
             await asyncio.sleep(pause)
+
+    def _queue_earlier(self) -> None:
+        self._queue.add_earlier(
+            voice for voice in self._custom_voices if voice.reference and is_refined_by_default(voice)
+        )
 
     async def _refine_all(self) -> bool:
         """Refines all queued voices, unless another server with the same folder does; false if any has to wait."""

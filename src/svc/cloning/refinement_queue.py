@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -102,6 +102,16 @@ class RefinementQueue:
             known = self.find(voice.voice_id)
             if known is None or known.parameters_hash != voice.parameters_hash:
                 self._write(Refinement(voice.voice_id, voice.parameters_hash))
+
+    def add_earlier(self, voices: Iterable[CustomVoice]) -> None:
+        """Queues voices that were made before refinement was on by default: once in the life of the folder."""
+        marker = self._folder / ".earlier"
+        if marker.exists():
+            return
+        for voice in voices:
+            self.add(voice)
+        with self._locked():
+            atomic_files.write(marker, b"")
 
     def update(self, refinement: Refinement) -> bool:
         """Stores the progress; false if the refinement was removed or replaced in the meantime."""

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager, suppress
 from threading import Lock
 
@@ -29,6 +29,9 @@ class CustomVoices:
 
     def __len__(self) -> int:
         return len(self._signatures)
+
+    def __iter__(self) -> Iterator[CustomVoice]:
+        return iter(tuple(self._loaded.values()))
 
     def load(self) -> None:
         """Never fails: a voice that cannot be read is logged and left out."""

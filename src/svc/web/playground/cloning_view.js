@@ -119,7 +119,7 @@ export class CloningView {
       name: element("clone-name").value.trim(),
       language: element("clone-language").value,
       consent: true,
-      refine: element("refine").checked,
+      refine: element("refine").checked ? "" : "false", // without an answer the server does as it is set
     });
   }
 
