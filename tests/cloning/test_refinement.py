@@ -187,7 +187,7 @@ def test_earlier_voices_are_refined_if_new_ones_would_be(server: Server) -> None
     english, without, refined = (replace(each, language=Language.ENGLISH_GB) for each in (english, without, refined))
     refined = replace(refined, report=replace(refined.report, refined=True))
     for voice in (english, french, without, refined):
-        server.custom_voices.add(voice, RECORDING if voice.reference else None, 100)
+        server.custom_voices.add(voice, RECORDING if voice.reference else None, Quota(100, 100), COMMAND_LINE)
     server.worker._refine_earlier = True
 
     run(server, wait_until(lambda: server.read(english).report.refined))
