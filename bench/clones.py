@@ -12,7 +12,7 @@ from svc.cloning.refinement import JUDGING_TEXT, is_clearly_better
 from svc.cloning.speaker_encoder import OnnxSpeakerEncoder, SpeakerEmbedding
 from svc.engine.protocol import Samples
 from svc.synthesis.request import SynthesisRequest
-from svc.text.language import Language
+from svc.text.language.languages import Language
 from svc.voices.built_in import PREVIEW_TEXTS
 from svc.voices.catalogue import Voice
 from svc.voices.loudness import list_calibration_texts, measure_clone

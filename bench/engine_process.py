@@ -21,7 +21,7 @@ from svc.engine.protocol import Chunk, Engine, StyleTable, Utterance
 from svc.service import create_engine
 from svc.settings import Settings
 from svc.text.g2p.vocabulary import VOCABULARY
-from svc.text.language import Language
+from svc.text.language.languages import Language
 from svc.voices.built_in import load_built_in_voices
 from svc.voices.catalogue import VoiceCatalogue
 from svc.voices.parameters import VoiceParameters

@@ -19,7 +19,7 @@ from bench.recorder import Recorder
 from bench.worker import Worker
 from svc.engine.protocol import Samples
 from svc.synthesis.request import SynthesisRequest
-from svc.text.language import Language
+from svc.text.language.languages import Language
 from svc.text.normalise import normalise
 from svc.voices.catalogue import Voice
 

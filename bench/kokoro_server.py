@@ -9,10 +9,11 @@ import argparse
 import asyncio
 
 from bench.kokoro_engine import KokoroEngine
-from svc import logs, memory
 from svc.app import create_app
-from svc.engine.cpus import count_cpus
-from svc.server import create_server, open_socket
+from svc.observability import logs
+from svc.process import memory
+from svc.process.cpus import count_cpus
+from svc.serving.server import create_server, open_socket
 from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline
 from svc.text.g2p import Phonemizer

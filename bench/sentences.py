@@ -6,8 +6,8 @@ from pathlib import Path
 
 from svc.text.frontend import Frontend
 from svc.text.g2p import Phonemizer
-from svc.text.language import Language
-from svc.text.phrases import pronounce
+from svc.text.language.languages import Language
+from svc.text.sentences.phrases import pronounce
 
 _FOLDER = Path(__file__).parent / "sentences"
 

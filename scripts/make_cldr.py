@@ -17,7 +17,7 @@ from babel import Locale
 from babel.numbers import get_currency_name
 from babel.units import format_unit
 
-from svc.text.language_table import load_table
+from svc.text.language.table import load_table
 from svc.text.normalise.counted_nouns import CURRENCIES, PERCENT, UNITS
 
 TARGET = Path(__file__).parent.parent / "src/svc/data/cldr.json"

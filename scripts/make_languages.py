@@ -9,8 +9,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from svc.text.grades import Grade, find_grade
-from svc.text.language import Language
+from svc.text.language.grades import Grade, find_grade
+from svc.text.language.languages import Language
 
 TARGET = Path(__file__).parent.parent / "docs/languages.md"
 

@@ -13,7 +13,7 @@ from svc.cloning.speaker_encoder import NETWORK_SHA256, OnnxSpeakerEncoder
 from svc.service import create_pipeline
 from svc.settings import Settings
 from svc.synthesis.request import SynthesisRequest
-from svc.text.language import Language
+from svc.text.language.languages import Language
 from svc.voices.built_in import PREVIEW_TEXTS, load_built_in_voices
 from svc.voices.catalogue import VoiceCatalogue
 

@@ -26,7 +26,7 @@ from bench import sentences
 from bench.recorder import Recorder
 from svc.audio.loudness import measure_loudness
 from svc.synthesis.request import SynthesisRequest
-from svc.text.language import Language
+from svc.text.language.languages import Language
 from svc.voices.loudness import list_calibration_texts, measured_as
 
 TARGET = Path(__file__).parent.parent / "src/svc/data/loudness.json"

@@ -22,7 +22,7 @@ from svc.cloning.speaker_encoder import OnnxSpeakerEncoder
 from svc.cloning.trial import LoadSpeakerEncoder
 from svc.engine.fake import FakeEngine
 from svc.engine.protocol import Samples
-from svc.memory import trim_malloc
+from svc.process.memory import trim_malloc
 from svc.service import create_engine, create_voices
 from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline

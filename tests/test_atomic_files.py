@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from svc import atomic_files
+from svc.storage import atomic_files
 
 
 @pytest.fixture

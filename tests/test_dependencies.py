@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from svc.text.g2p.phonemizer import _ESPEAK_VOICES, _FOREIGN_VOICES
-from svc.text.language import Language, Script
-from svc.text.language_table import load_table
+from svc.text.language.languages import Language, Script
+from svc.text.language.table import load_table
 
 ROOT = Path(__file__).parent.parent
 NOTICE = (ROOT / "NOTICE").read_text(encoding="utf-8")

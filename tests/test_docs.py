@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from svc import errors
-from svc.api.openai_schemas import FORMATS
+from svc.api.speech.openai_schemas import FORMATS
 from svc.audio.formats import ENDINGS, OUTPUT_FORMATS, Codec
 from svc.settings import Settings
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from svc import processes
-from svc.processes import _Child, _Supervisor
+from svc.serving import processes
+from svc.serving.processes import _Child, _Supervisor
 from svc.settings import Settings
 
 

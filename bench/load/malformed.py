@@ -14,7 +14,7 @@ from rich.progress import Progress
 from bench.load import mutations, processes
 from bench.load.options import Options
 from bench.report import Report
-from svc.text.language import Language
+from svc.text.language.languages import Language
 
 TITLE = "Malformed requests and messages"
 _REQUESTS, _MESSAGES = 20_000, 10_000

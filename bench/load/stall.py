@@ -21,7 +21,7 @@ from bench.load.options import Options
 from bench.load.processes import ServerProcess
 from bench.report import Report
 from bench.worker import ROOT
-from svc.text.language import Language
+from svc.text.language.languages import Language
 from svc.voices.built_in import STYLE
 from svc.voices.custom_voice import CustomVoice, ReferenceMeasurements, StoredReference, new_id
 from svc.voices.custom_voice import Report as CloneReport

@@ -13,7 +13,7 @@ from bench import options, sentences
 from bench.report import Report
 from svc.text.g2p import Phonemizer, espeak_program
 from svc.text.g2p.espeak_process import Espeak, keep_printable, to_words
-from svc.text.language import Language
+from svc.text.language.languages import Language
 
 BAR = 0.9  # with answers kept, as it is shipped
 _LANGUAGES = ("es", "fr", "it", "pt-br", "hi", "de", "pl", "ru", "tr", "ta", "ar")

@@ -17,7 +17,7 @@ from rich.table import Table
 
 from svc.text.g2p import Phonemizer
 from svc.text.g2p.espeak_process import Espeak
-from svc.text.language import Language
+from svc.text.language.languages import Language
 
 TABLES = ("english_pronunciations.tsv", "english_pronunciations_held_out.tsv")
 FOLDER = Path(__file__).parents[2] / "tests" / "text"

@@ -9,7 +9,7 @@ from rich.progress import track
 
 from bench import options, sentences, server
 from bench.report import Report
-from svc.text.language import Language
+from svc.text.language.languages import Language
 
 BAR_MEGABYTES = 1200
 GROWTH_BAR = 0.05  # megabytes per request over the second half; smaller slopes are allocator noise

@@ -15,7 +15,7 @@ from svc.engine.protocol import Utterance
 from svc.service import create_engine, create_voices
 from svc.settings import Settings
 from svc.text.g2p import Phonemizer
-from svc.text.language import Language
+from svc.text.language.languages import Language
 
 _LOADS_WITHIN = 300.0
 

@@ -30,7 +30,7 @@ from svc.audio import decode
 from svc.cloning.gradients import GradientRefiner
 from svc.cloning.speaker_encoder import BuiltInEmbeddings, OnnxSpeakerEncoder, SpeakerEmbedding
 from svc.synthesis.request import SynthesisRequest
-from svc.text.language import Language
+from svc.text.language.languages import Language
 from svc.voices.catalogue import Voice
 
 _LANGUAGES = {

@@ -14,7 +14,7 @@ from bench import engine_process, sentences
 from bench.slow import speed
 from bench.worker import Worker
 from svc.text.g2p import Phonemizer
-from svc.text.language import Language
+from svc.text.language.languages import Language
 
 PEERS = ("Piper", "kokoro-onnx")
 

@@ -21,7 +21,7 @@ from bench.reference_speakers import Speaker
 from bench.report import Report
 from bench.worker import Worker
 from svc.cloning.speaker_encoder import OnnxSpeakerEncoder
-from svc.text.language import Language
+from svc.text.language.languages import Language
 
 _TEXTS = 2  # of English, twice
 _FOREIGN_TEXTS = 4

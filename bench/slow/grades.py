@@ -20,8 +20,8 @@ from bench.recorder import Recorder
 from bench.report import Report
 from bench.slow.languages import VOICES as NATIVE_VOICES
 from bench.worker import Worker
-from svc.text.grades import Grade
-from svc.text.language import Language
+from svc.text.language.grades import Grade
+from svc.text.language.languages import Language
 
 GRADES = Path(__file__).parents[2] / "src/svc/data/grades.json"
 VOICES = ["af_heart", "am_michael", "bf_emma", "bm_george"]

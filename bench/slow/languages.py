@@ -12,7 +12,7 @@ from bench import options, sentences
 from bench.recorder import Recorder
 from bench.report import Report
 from bench.worker import Worker
-from svc.text.language import Language
+from svc.text.language.languages import Language
 
 VOICES = {
     Language.ENGLISH_US: "af_heart",

@@ -22,7 +22,7 @@ from bench.report import Report
 from svc.audio.loudness import measure_loudness
 from svc.cloning.speaker_encoder import OnnxSpeakerEncoder
 from svc.synthesis.request import SynthesisRequest
-from svc.text.language import Language
+from svc.text.language.languages import Language
 from svc.voices.catalogue import Voice
 from svc.voices.loudness import TARGET_LUFS, measured_as
 

@@ -14,7 +14,7 @@ from bench.recorder import Recorder
 from bench.report import Report
 from bench.slow.languages import BY_CHARACTER, VOICES
 from bench.worker import Worker
-from svc.text.language import Language
+from svc.text.language.languages import Language
 
 _LISTENERS = ("base", "small")
 

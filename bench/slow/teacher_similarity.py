@@ -15,7 +15,7 @@ from bench.worker import ROOT, Worker
 from svc.audio.decode import RATE
 from svc.cloning.speaker_encoder import OnnxSpeakerEncoder
 from svc.text.g2p import Phonemizer
-from svc.text.language import Language
+from svc.text.language.languages import Language
 from svc.voices.built_in import load_built_in_voices
 from svc.voices.parameters import VoiceParameters
 

@@ -9,37 +9,25 @@ from contextlib import asynccontextmanager, nullcontext
 from fastapi import FastAPI
 
 from svc import __version__
-from svc.api import (
-    account,
-    authentication,
-    cloning,
-    dialogue,
-    dictionaries,
-    errors,
-    health,
-    mixing,
-    models,
-    not_offered,
-    openai,
-    pages,
-    previews,
-    speech,
-    tokens,
-)
+from svc.api import account, authentication, errors, health, models, not_offered, pages, tokens
 from svc.api import metrics as metrics_api
-from svc.api import voices as voices_api
-from svc.api.bodies import BodyLimits
-from svc.api.concurrency_headers import ConcurrencyHeaders
-from svc.api.dialogue_voices import DialogueVoices
-from svc.api.http_synthesis import HttpSynthesis
+from svc.api.dictionaries import dictionaries
 from svc.api.input_budget import InputBudget
-from svc.api.middleware import CompressJson, HeadAsGet, RefuseWhileDraining, RequestId, TidyAddress
-from svc.api.origins import AllowedHosts, AllowedOrigins, CheckOrigin, Cors
+from svc.api.middleware.bodies import BodyLimits
+from svc.api.middleware.concurrency_headers import ConcurrencyHeaders
+from svc.api.middleware.origins import AllowedHosts, AllowedOrigins, CheckOrigin, Cors
+from svc.api.middleware.request_log import RequestLog
+from svc.api.middleware.request_metrics import RequestMetrics, RouteTemplates
+from svc.api.middleware.requests import CompressJson, HeadAsGet, RefuseWhileDraining, RequestId, TidyAddress
 from svc.api.realtime import routes as realtime
 from svc.api.realtime.connections import WEBSOCKET, WYOMING, Connections
 from svc.api.realtime.session import SessionDependencies
-from svc.api.request_log import RequestLog
-from svc.api.request_metrics import RequestMetrics, RouteTemplates
+from svc.api.speech import dialogue, openai
+from svc.api.speech import text_to_speech as speech
+from svc.api.speech.dialogue_voices import DialogueVoices
+from svc.api.speech.http_synthesis import HttpSynthesis
+from svc.api.voices import cloning, mixing, previews
+from svc.api.voices import voices as voices_api
 from svc.api.wyoming.server import WyomingServer
 from svc.api.wyoming.session import WyomingLimits
 from svc.cloning.gradients import VoiceRefiner
@@ -107,7 +95,8 @@ def create_app(
         responses=errors.RESPONSES,
         docs_url=None,  # `pages` serves them, with nothing from other servers
         redoc_url=None,
-        # FastAPI's own spans hold paths and queries, and so credentials and the names of voices: see `svc.telemetry`.
+        # FastAPI's own spans hold paths and queries, and so credentials and the names of voices: see
+        # `svc.observability.telemetry`.
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
     _add_routes(app, settings, service, dependencies, dialogue_voices, connections)
@@ -196,7 +185,7 @@ def _add_middleware(app: FastAPI, settings: Settings, service: Service, budget: 
     templates = RouteTemplates(app.routes)
     app.add_middleware(RequestMetrics, metrics=service.metrics, templates=templates)
     if service.telemetry and service.telemetry.tracer:
-        from svc.api.request_spans import RequestSpans
+        from svc.api.middleware.request_spans import RequestSpans
 
         app.add_middleware(RequestSpans, tracer=service.telemetry.tracer, templates=templates)
     app.add_middleware(RequestLog, templates=templates)

@@ -28,15 +28,15 @@ from svc.engine.fake import FakeEngine
 from svc.engine.protocol import Engine
 from svc.engine.turbo import TurboEngine
 from svc.errors import SvcError, VoiceNotFound
-from svc.event_loop import EventLoopMonitor
-from svc.lifecycle import Lifecycle
-from svc.metrics import Metrics
+from svc.observability.event_loop import EventLoopMonitor
+from svc.observability.metrics import Metrics
+from svc.observability.telemetry import create_telemetry
+from svc.process.lifecycle import Lifecycle
+from svc.process.tasks import Supervisor
 from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline
 from svc.synthesis.previews import Previews
 from svc.synthesis.scheduler import Scheduler
-from svc.tasks import Supervisor
-from svc.telemetry import create_telemetry
 from svc.text.g2p import Phonemizer
 from svc.voices.built_in import load_built_in_voices
 from svc.voices.catalogue import VoiceCatalogue

@@ -13,7 +13,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from svc.auth.database import normalise_url
 from svc.engine.batcher import MOST_AT_ONCE
-from svc.engine.cpus import count_cpus
+from svc.process.cpus import count_cpus
 from svc.voices.catalogue import FALLBACK_VOICE
 
 

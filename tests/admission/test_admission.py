@@ -10,7 +10,7 @@ from svc.admission.admission import Admission, Limits, Place
 from svc.admission.shared import SharedLimits
 from svc.auth.keys import KeyLimits, Principal, Scope
 from svc.errors import Busy, RateLimitExceeded, TooManyConcurrentRequests
-from svc.metrics import Metrics
+from svc.observability.metrics import Metrics
 from svc.synthesis.scheduler import EngineSpeed
 
 _LONG = 1000.0

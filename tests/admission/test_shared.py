@@ -13,8 +13,8 @@ from pydantic import ValidationError
 
 from svc.admission.rates import LocalRates
 from svc.admission.shared import Lease, SharedLimits
+from svc.process.tasks import Supervisor
 from svc.settings import Settings
-from svc.tasks import Supervisor
 from tests.admission.redis_server import RedisServer
 
 _LEASE_SECONDS = 3.0

@@ -13,13 +13,13 @@ from fastapi.testclient import TestClient
 from starlette.routing import BaseRoute
 from wyoming.event import Event
 
-from svc.api.bodies import JsonRoute
 from svc.api.input_budget import InputBudget
+from svc.api.middleware.bodies import JsonRoute
 from svc.api.realtime.messages import MAX_FIRST_MESSAGE_CHARACTERS, DialogueMessage, SpeechMessage
 from svc.api.wyoming.events import MAX_LINE_BYTES, read_event
 from svc.app import create_app
 from svc.errors import InputBusy, MessageTooLarge
-from svc.protocols import ServerConfig
+from svc.serving.protocols import ServerConfig
 from svc.settings import Settings
 from svc.text.g2p import Phonemizer
 from tests.api.realtime.conftest import Running, eventually, running

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from svc.api.dialogue_schemas import DialogueSettings
-from svc.api.dialogue_voices import DialogueVoices
+from svc.api.speech.dialogue_schemas import DialogueSettings
+from svc.api.speech.dialogue_voices import DialogueVoices
 from svc.auth.keys import ANYONE, Quota
 from svc.dictionaries.catalogue import Dictionaries
 from svc.dictionaries.store import DictionaryStore
@@ -18,7 +18,7 @@ from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline
 from svc.synthesis.request import TURN_PAUSE_SECONDS, Dialogue, SynthesisRequest
 from svc.text.g2p import Phonemizer
-from svc.text.language import Language
+from svc.text.language.languages import Language
 from svc.voices.catalogue import VoiceCatalogue
 from svc.voices.settings import VoiceSettings, VoiceSettingsStore
 from tests.conftest import serve_ready

@@ -7,7 +7,7 @@ from typing import cast
 import pytest
 from fastapi import Request
 
-from svc.api.disconnect import run_unless_disconnected
+from svc.api.speech.disconnect import run_unless_disconnected
 from svc.errors import ClientDisconnected
 
 

@@ -6,10 +6,10 @@ from importlib.resources import files
 import pytest
 from fastapi.testclient import TestClient
 
-from svc.api import language_header
-from svc.text.grades import Grade, find_grade
-from svc.text.language import Language
-from svc.text.language_table import load_table
+from svc.api.speech import language_header
+from svc.text.language.grades import Grade, find_grade
+from svc.text.language.languages import Language
+from svc.text.language.table import load_table
 from tests.api.realtime.conftest import Running, service  # noqa: F401
 
 HEADER = "x-svc-language"

@@ -18,17 +18,17 @@ from websockets.sync.client import ClientConnection, connect
 
 from svc import __version__
 from svc.api.metrics import ServiceState
+from svc.api.middleware.request_metrics import RequestMetrics, RouteTemplates
 from svc.api.realtime.connections import Connections
-from svc.api.request_metrics import RequestMetrics, RouteTemplates
 from svc.app import create_app
 from svc.engine.fake import FakeEngine
 from svc.errors import ClipDamaged, SvcError
-from svc.metrics import Metrics
+from svc.observability.metrics import Metrics
+from svc.process.tasks import TaskState
 from svc.service import create_custom_voices, create_dictionaries
 from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline
 from svc.synthesis.scheduler import Scheduler
-from svc.tasks import TaskState
 from svc.text.g2p import Phonemizer
 from svc.voices.catalogue import VoiceCatalogue
 from tests.clients.conftest import serving, wait_until_ready

@@ -12,7 +12,7 @@ import av
 import pytest
 from fastapi.testclient import TestClient
 
-from svc.api.openai_schemas import FORMATS
+from svc.api.speech.openai_schemas import FORMATS
 from svc.engine.fake import FakeEngine
 from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline
@@ -277,7 +277,7 @@ def test_a_loading_or_failing_engine_is_told_in_the_same_shape(phonemizer: Phone
 def test_the_log_and_the_metrics_name_the_whole_path(
     client: TestClient, caplog: pytest.LogCaptureFixture, prefix: str
 ) -> None:
-    with caplog.at_level(logging.INFO, "svc.api.request_log"):
+    with caplog.at_level(logging.INFO, "svc.api.middleware.request_log"):
         assert speak(client, prefix).status_code == 200
     assert f"POST {prefix}/audio/speech 200" in caplog.messages
     label = f'svc_requests_total{{method="POST",route="{prefix}/audio/speech",status="200"}}'

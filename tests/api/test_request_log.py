@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from svc.api.request_log import _describe_voice
+from svc.api.middleware.request_log import _describe_voice
 from svc.engine.fake import FakeEngine
 from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline
@@ -27,11 +27,11 @@ def guarded(phonemizer: Phonemizer) -> Iterator[TestClient]:
 
 @pytest.fixture(autouse=True)
 def _log_everything(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.DEBUG, "svc.api.request_log")
+    caplog.set_level(logging.DEBUG, "svc.api.middleware.request_log")
 
 
 def lines(caplog: pytest.LogCaptureFixture) -> list[tuple[str, dict[str, Any]]]:
-    records = [record for record in caplog.records if record.name == "svc.api.request_log"]
+    records = [record for record in caplog.records if record.name == "svc.api.middleware.request_log"]
     return [(record.getMessage(), vars(record)["fields"]) for record in records]
 
 
@@ -73,7 +73,9 @@ def test_refusals_and_unknown_paths(guarded: TestClient, caplog: pytest.LogCaptu
 def test_questions_of_machines_are_quiet(client: TestClient, caplog: pytest.LogCaptureFixture) -> None:
     for path in ("/health", "/readyz", "/metrics"):
         client.get(path)
-    assert {record.levelname for record in caplog.records if record.name == "svc.api.request_log"} == {"DEBUG"}
+    assert {record.levelname for record in caplog.records if record.name == "svc.api.middleware.request_log"} == {
+        "DEBUG"
+    }
 
 
 def test_a_language_that_is_not_spoken(guarded: TestClient, caplog: pytest.LogCaptureFixture) -> None:

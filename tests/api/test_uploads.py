@@ -15,8 +15,8 @@ from fastapi.testclient import TestClient
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from svc.api.json_uploads import InvalidUpload, parse_json
-from svc.api.uploads import Upload
+from svc.api.voices.json_uploads import InvalidUpload, parse_json
+from svc.api.voices.uploads import Upload
 from svc.app import create_app
 from svc.engine.fake import FakeEngine
 from svc.errors import BodyTooLarge

@@ -7,7 +7,7 @@ import av
 import pytest
 from fastapi.testclient import TestClient
 
-from svc.api.voice_schemas import VoiceList, VoicePage
+from svc.api.voices.schemas import VoiceList, VoicePage
 from svc.app import create_app
 from svc.engine.fake import FakeEngine
 from svc.errors import VoiceNotFound

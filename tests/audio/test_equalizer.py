@@ -13,7 +13,7 @@ from svc.engine.protocol import Samples
 from svc.synthesis.pipeline import Pipeline
 from svc.synthesis.request import SynthesisRequest
 from svc.text.g2p import Phonemizer
-from svc.text.language import Language
+from svc.text.language.languages import Language
 from svc.voices.catalogue import VoiceCatalogue
 from svc.voices.parameters import VoiceParameters
 from tests.voices.examples import make_voice

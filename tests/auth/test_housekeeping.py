@@ -10,7 +10,7 @@ from svc.auth.keys import ANYONE, Kind, Scope, StaticKeys, hash_credential
 from svc.auth.table import KeysTable
 from svc.auth.tokens import Tokens
 from svc.errors import KeysUnavailable
-from svc.tasks import Supervisor
+from svc.process.tasks import Supervisor
 from tests.auth.clock import Clock
 
 

@@ -5,7 +5,7 @@ import socket
 
 import pytest
 
-from svc.server import open_socket
+from svc.serving.server import open_socket
 
 
 @pytest.mark.parametrize("share_port", [False, True])

@@ -26,7 +26,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from svc.app import create_app
 from svc.engine.fake import FakeEngine
 from svc.engine.protocol import Samples
-from svc.server import create_server
+from svc.serving.server import create_server
 from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline
 from svc.text.g2p import Phonemizer

@@ -27,7 +27,7 @@ from svc.engine.protocol import Chunk, Samples, Utterance
 from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline
 from svc.text.g2p import Phonemizer
-from svc.text.language import Language
+from svc.text.language.languages import Language
 from svc.voices.store import VoiceStore
 from tests.clients.conftest import KEY, serving, wait_until_ready
 from tests.voices.examples import make_voice

@@ -24,7 +24,7 @@ from svc.engine.protocol import Samples
 from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline
 from svc.synthesis.request import SynthesisRequest
-from svc.text.language import Language
+from svc.text.language.languages import Language
 from svc.voices.built_in import PREVIEW_TEXTS, STYLE
 from svc.voices.catalogue import Voice, VoiceCatalogue
 from svc.voices.loudness import TARGET_LUFS

@@ -15,7 +15,7 @@ from svc.engine.fake import FakeEngine
 from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline
 from svc.text.g2p import Phonemizer
-from svc.text.language import Language
+from svc.text.language.languages import Language
 from svc.voices.custom_voice import CustomVoice
 from svc.voices.store import VoiceStore
 from tests.cloning.fakes import load_fake_encoder

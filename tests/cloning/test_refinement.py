@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from svc import atomic_files
 from svc.audio import decode, equalizer, formats
 from svc.audio.equalizer import SpectralEnvelope
 from svc.audio.flac import encode_flac
@@ -25,13 +24,14 @@ from svc.cloning.speaker_encoder import SpeakerEmbedding
 from svc.cloning.trial import TrialSynthesis
 from svc.engine.protocol import Samples
 from svc.errors import EngineUnavailable, ModelLoading
+from svc.process.tasks import Supervisor
+from svc.storage import atomic_files
 from svc.synthesis.pipeline import Pipeline
 from svc.synthesis.playback import Playback
 from svc.synthesis.request import SynthesisRequest
 from svc.synthesis.scheduler import Scheduler
-from svc.tasks import Supervisor
 from svc.text.g2p import Phonemizer
-from svc.text.language import Language
+from svc.text.language.languages import Language
 from svc.voices.built_in import load_built_in_voices
 from svc.voices.catalogue import VoiceCatalogue
 from svc.voices.custom_voice import CustomVoice, StoredReference, nearest_voice_warning

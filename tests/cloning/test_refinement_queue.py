@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from svc import atomic_files
 from svc.cloning.refinement_queue import STEPS, Refinement, RefinementQueue
 from svc.errors import NoReference, StorageUnavailable
+from svc.storage import atomic_files
 from svc.voices.custom_voice import CustomVoice
 from tests.voices.examples import make_voice
 

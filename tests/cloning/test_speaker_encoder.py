@@ -20,7 +20,7 @@ from svc.cloning.speaker_encoder import (
 )
 from svc.engine.protocol import Samples
 from svc.errors import EngineUnavailable
-from svc.text.language import Language
+from svc.text.language.languages import Language
 from svc.voices.built_in import PREVIEW_TEXTS, STYLE
 from svc.voices.catalogue import VoiceCatalogue
 from svc.voices.parameters import LAYERS

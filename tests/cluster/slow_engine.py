@@ -5,9 +5,9 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from svc.cluster.engine_replica import EngineReplica
 from svc.engine.fake import FakeEngine
 from svc.engine.protocol import Chunk, Engine, Utterance
+from svc.serving.cluster.engine_replica import EngineReplica
 from svc.settings import Settings
 
 STEPS_FILE = "SVC_TEST_STEPS"

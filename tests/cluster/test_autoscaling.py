@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from svc.cluster.autoscaling import choose_replicas
-from svc.cluster.engine_replica import ONGOING, STARVED
+from svc.serving.cluster.autoscaling import choose_replicas
+from svc.serving.cluster.engine_replica import ONGOING, STARVED
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ import ray
 from ray import serve
 from ray.cluster_utils import Cluster
 
-import svc.cluster.engine_replica
-from svc.cluster import cluster
+import svc.serving.cluster.engine_replica
+from svc.serving.cluster import cluster
 from svc.settings import Settings
 from tests.cluster.nodes import add_node, make_ray_folder
 from tests.cluster.slow_engine import SlowEngineReplica
@@ -33,7 +33,7 @@ def obey(nodes: Cluster, second: Any, answers: TextIO) -> None:
     ray.init(address=nodes.address)
     settings = Settings()
     if settings.engine == "fake":
-        svc.cluster.engine_replica.EngineReplica = SlowEngineReplica  # type: ignore[misc]
+        svc.serving.cluster.engine_replica.EngineReplica = SlowEngineReplica  # type: ignore[misc]
     cluster.deploy(settings)
     print("deployed", file=answers)
     for line in sys.stdin:

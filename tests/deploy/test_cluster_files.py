@@ -115,7 +115,7 @@ def test_ray_serve_takes_its_configuration(file: Path, monkeypatch: pytest.Monke
     config = schema.ServeDeploySchema.model_validate(
         yaml.safe_load(document["spec"]["serveConfigV2"]) if document.get("kind") == "RayService" else document
     )
-    from svc.cluster import application
+    from svc.serving.cluster import application
 
     assert {app.name for app in config.applications} == {application.API, application.ENGINE}
     for app in config.applications:

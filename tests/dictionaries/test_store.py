@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from svc import atomic_files
 from svc.auth.keys import ANYONE, KeyLimits, Principal, Quota, Scope
 from svc.dictionaries import store as store_module
 from svc.dictionaries.catalogue import Dictionaries, Locator
@@ -14,6 +13,7 @@ from svc.dictionaries.dictionary import Dictionary
 from svc.dictionaries.lexicon import Lexicon
 from svc.dictionaries.store import DictionaryStore
 from svc.errors import DictionaryLimitReached, DictionaryNotFound, StorageUnavailable
+from svc.storage import atomic_files
 from svc.text.pronunciation_rules import PronunciationRule
 
 RULES = [PronunciationRule("UN", "United Nations")]

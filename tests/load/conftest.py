@@ -11,7 +11,7 @@ import pytest
 
 from svc.app import create_app
 from svc.engine.fake import FakeEngine
-from svc.server import create_server
+from svc.serving.server import create_server
 from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline
 from svc.text.g2p import Phonemizer

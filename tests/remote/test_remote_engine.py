@@ -37,9 +37,9 @@ from svc.remote.wire import (
 )
 from svc.synthesis.playback import Playback, current_playback
 from svc.text.g2p import Phonemizer
-from svc.text.language import Language
-from svc.text.parsed_text import Substitution
-from svc.text.phrases import Word, pronounce
+from svc.text.language.languages import Language
+from svc.text.markup.parsed_text import Substitution
+from svc.text.sentences.phrases import Word, pronounce
 
 _UTTERANCE = Utterance("a" * 200, np.ones((1, 256), dtype=np.float32), mask_offset=np.full(2408, 0.1, dtype=np.float32))
 _WHOLE = list(FakeEngine().synthesize(_UTTERANCE))

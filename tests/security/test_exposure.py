@@ -8,7 +8,7 @@ from fastapi.testclient import TestClient
 
 from svc.app import create_app
 from svc.engine.fake import FakeEngine
-from svc.server import describe_access
+from svc.serving.server import describe_access
 from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline
 from svc.text.g2p import Phonemizer

@@ -13,7 +13,7 @@ from svc.cloning.refinement_queue import Refinement, RefinementQueue
 from svc.dictionaries.dictionary import Dictionary, Version, check_file
 from svc.dictionaries.store import DictionaryStore
 from svc.errors import DictionaryNotFound, InvalidApiKey, VoiceNotFound
-from svc.text.language import Language
+from svc.text.language.languages import Language
 from svc.text.pronunciation_rules import Alphabet, PronunciationRule
 from svc.voices.catalogue import VoiceCatalogue
 from svc.voices.custom_voice import NOT_MEASURED, ReferenceMeasurements, Report, StoredReference, unpack_archive

@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator
 import pytest
 
 from svc.errors import EngineUnavailable, ModelLoading
-from svc.metrics import Metrics
+from svc.observability.metrics import Metrics
 from svc.synthesis.fair_queue import FairQueue
 from svc.synthesis.playback import Playback
 from svc.synthesis.request import AudioPart, Parts

@@ -2,9 +2,9 @@
 
 import pytest
 
-from svc.text.markup import MarkupParser, find_holdback, parse
-from svc.text.parsed_text import ParsedText, Pronunciation
-from svc.text.prosody import PLAIN, Prosody
+from svc.text.markup.parsed_text import ParsedText, Pronunciation
+from svc.text.markup.parser import MarkupParser, find_holdback, parse
+from svc.text.markup.prosody import PLAIN, Prosody
 
 
 @pytest.mark.parametrize(

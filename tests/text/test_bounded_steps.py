@@ -14,9 +14,9 @@ import pytest
 
 from svc.text.frontend import Frontend
 from svc.text.g2p import Phonemizer
-from svc.text.language import Language
-from svc.text.parsed_text import Replacement
-from svc.text.phrases import NO_PHRASE, Phrase, Pronounce, Word, pronounce
+from svc.text.language.languages import Language
+from svc.text.markup.parsed_text import Replacement
+from svc.text.sentences.phrases import NO_PHRASE, Phrase, Pronounce, Word, pronounce
 
 KINDS: list[str] = json.loads(Path(__file__).with_name("kinds_of_text.json").read_text())
 LENGTH = 40_000

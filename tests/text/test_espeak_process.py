@@ -14,7 +14,7 @@ import pytest
 
 from svc.text.g2p import Phonemizer, espeak_process
 from svc.text.g2p.espeak_process import Espeak
-from svc.text.language import Language
+from svc.text.language.languages import Language
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 

@@ -11,8 +11,8 @@ from svc.engine.phonemes import MAX_PHONEMES
 from svc.text.frontend import Frontend
 from svc.text.g2p import Phonemizer
 from svc.text.g2p.vocabulary import VOCABULARY
-from svc.text.language import Language
-from svc.text.phrases import LONGEST_PHRASE, Phrase, pronounce
+from svc.text.language.languages import Language
+from svc.text.sentences.phrases import LONGEST_PHRASE, Phrase, pronounce
 
 CreateFrontend = Callable[..., Frontend]
 

@@ -18,7 +18,7 @@ from svc.text.g2p.heteronyms import _is_verb
 from svc.text.g2p.japanese import kana_to_phonemes
 from svc.text.g2p.tokenizer import PhonemeToken
 from svc.text.g2p.vocabulary import VOCABULARY
-from svc.text.language import Language
+from svc.text.language.languages import Language
 
 # Differences that are inaudible, or only a matter of notation.
 FOLDED = str.maketrans({"ˌ": None, "ᵊ": "ə", "T": "t", "ɾ": "t", "ᵻ": "ɪ", " ": None})
@@ -173,7 +173,7 @@ UNPACK = """
 import sys
 from pathlib import Path
 from svc.text.g2p import Phonemizer
-from svc.text.language import Language
+from svc.text.language.languages import Language
 Phonemizer(Path(sys.argv[1]))("はい", Language.JAPANESE)
 """
 

@@ -9,8 +9,8 @@ import pytest
 
 from bench import heard
 from bench.slow.grades import VOICES, grade, read_transcripts
-from svc.text.grades import Grade, find_grade, list_offered_languages
-from svc.text.language import Language
+from svc.text.language.grades import Grade, find_grade, list_offered_languages
+from svc.text.language.languages import Language
 
 NEW = [language for language in Language if language.row]
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from svc.text.language import Language
-from svc.text.language_detection import detect_language
+from svc.text.language.detection import detect_language
+from svc.text.language.languages import Language
 
 TABLE = [
     line.split("\t") for line in Path(__file__).with_name("languages.tsv").read_text(encoding="utf-8").splitlines()
@@ -137,8 +137,9 @@ def test_a_name_in_a_text_does_not_change_its_language() -> None:
 
 def test_nothing_is_loaded_for_a_text_in_the_language_of_the_voice() -> None:
     program = (
-        "import sys; from svc.text.language import Language; from svc.text.language_detection import detect_language;"
-        "from svc.text.language_ngrams import load_classifier;"
+        "import sys; from svc.text.language.languages import Language;"
+        "from svc.text.language.detection import detect_language;"
+        "from svc.text.language.ngrams import load_classifier;"
         "detect_language('This is the kind of text that we read all day.', Language.ENGLISH_US);"
         "assert not load_classifier.cache_info().currsize;"
         "assert 'unicode_rbnf' not in sys.modules;"

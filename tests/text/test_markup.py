@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from svc.text.elements import LONGEST_BREAK_SECONDS
-from svc.text.markup import MarkupParser, find_holdback, parse
-from svc.text.parsed_text import Break, ParsedText, Pronunciation
-from svc.text.tags import LONGEST_TAG
+from svc.text.markup.elements import LONGEST_BREAK_SECONDS
+from svc.text.markup.parsed_text import Break, ParsedText, Pronunciation
+from svc.text.markup.parser import MarkupParser, find_holdback, parse
+from svc.text.markup.tags import LONGEST_TAG
 
 PIECES = st.lists(
     st.one_of(

@@ -12,12 +12,12 @@ from svc.text.frontend import Frontend
 from svc.text.g2p import Phonemizer
 from svc.text.g2p.korean import KoreanG2P
 from svc.text.g2p.vocabulary import VOCABULARY
-from svc.text.language import Language, Script, find_script
-from svc.text.language_table import load_table
+from svc.text.language.languages import Language, Script, find_script
+from svc.text.language.table import load_table
 from svc.text.normalise import normalise
 from svc.text.normalise.locale_data import load_locale
-from svc.text.phrases import pronounce
-from svc.text.split import Splitter
+from svc.text.sentences.phrases import pronounce
+from svc.text.sentences.split import Splitter
 from svc.voices.built_in import load_built_in_voices
 
 NEW = [language for language in Language if language.row]

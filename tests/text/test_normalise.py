@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from svc.text import normalise as package
-from svc.text.language import Language
+from svc.text.language.languages import Language
 from svc.text.normalise import LONGEST_WINDOW, normalise, split_windows
 from svc.text.normalise.rules import Rule, Span, apply_rules
 

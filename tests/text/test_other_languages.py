@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from svc.text.language import Language
+from svc.text.language.languages import Language
 from svc.text.normalise import normalise
-from svc.text.split import Splitter
+from svc.text.sentences.split import Splitter
 
 LANGUAGES = [Language(code) for code in ("es", "fr", "it", "pt-br", "hi", "ja", "zh")]
 

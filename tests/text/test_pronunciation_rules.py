@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from svc.text.frontend import Frontend
 from svc.text.g2p import Phonemizer
-from svc.text.language import Language
-from svc.text.parsed_text import Substitution
-from svc.text.phrases import Phrase, pronounce
+from svc.text.language.languages import Language
+from svc.text.markup.parsed_text import Substitution
 from svc.text.pronunciation_rules import Alphabet, PronunciationRule, RuleMatcher, apply_rules
+from svc.text.sentences.phrases import Phrase, pronounce
 
 
 def alias(word: str, text: str, *, case: bool = True, words: bool = True) -> PronunciationRule:

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from svc.text import markup
 from svc.text.g2p.technical import RESPELLINGS
-from svc.text.language import Language
+from svc.text.language.languages import Language
+from svc.text.markup import parser as markup
 from svc.text.normalise import normalise
-from svc.text.split import Splitter
+from svc.text.sentences.split import Splitter
 
 HERE = Path(__file__).parent
 

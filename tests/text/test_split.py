@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from svc.text.split import LONGEST_CJK_SENTENCE, LONGEST_SENTENCE, Sentence, Splitter, ends_sentence
+from svc.text.sentences.split import LONGEST_CJK_SENTENCE, LONGEST_SENTENCE, Sentence, Splitter, ends_sentence
 
 # Mostly what the rules look at, so that they are combined in every order.
 PIECES = st.lists(

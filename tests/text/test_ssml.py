@@ -7,12 +7,12 @@ import pytest
 
 from svc.text.frontend import Frontend
 from svc.text.g2p import Phonemizer
-from svc.text.language import Language
-from svc.text.markup import MarkupParser, find_holdback, parse
+from svc.text.language.languages import Language
+from svc.text.markup.parsed_text import ParsedText, SayAs, Substitution
+from svc.text.markup.parser import MarkupParser, find_holdback, parse
+from svc.text.markup.prosody import FASTEST, HIGHEST, LOUDEST_DB, LOWEST, PLAIN, SLOWEST, Manner
 from svc.text.normalise.say_as import say_as
-from svc.text.parsed_text import ParsedText, SayAs, Substitution
-from svc.text.phrases import Phrase, pronounce
-from svc.text.prosody import FASTEST, HIGHEST, LOUDEST_DB, LOWEST, PLAIN, SLOWEST, Manner
+from svc.text.sentences.phrases import Phrase, pronounce
 
 
 def _find_manner(text: str, word: str = "word") -> Manner:

@@ -5,7 +5,7 @@ import time
 import numpy as np
 
 from svc.engine.protocol import NO_MASK_OFFSET
-from svc.text.language import Language
+from svc.text.language.languages import Language
 from svc.voices.built_in import STYLE
 from svc.voices.catalogue import Voice
 from svc.voices.custom_voice import CustomVoice, ReferenceMeasurements, Report, StoredReference, new_id

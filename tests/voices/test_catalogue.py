@@ -8,7 +8,7 @@ import pytest
 
 from svc.auth.keys import ANYONE, Principal, Scope
 from svc.errors import VoiceNotFound
-from svc.text.language import Language
+from svc.text.language.languages import Language
 from svc.voices.built_in import load_built_in_voices
 from svc.voices.catalogue import VoiceCatalogue
 from tests.voices.examples import make_voice

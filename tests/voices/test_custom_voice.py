@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from svc.text.language import Language
+from svc.text.language.languages import Language
 from svc.voices.custom_voice import CustomVoice, DamagedVoice, pack_archive, unpack_archive
 from tests.voices.examples import make_voice
 

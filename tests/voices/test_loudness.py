@@ -12,7 +12,7 @@ from svc.engine.protocol import Chunk, Samples, Utterance
 from svc.synthesis.pipeline import Pipeline
 from svc.synthesis.request import SynthesisRequest
 from svc.text.g2p import Phonemizer
-from svc.text.language import Language
+from svc.text.language.languages import Language
 from svc.voices.catalogue import Voice, VoiceCatalogue
 from svc.voices.loudness import CALIBRATION_TEXTS, MAX_GAIN_DB, TARGET_LUFS, find_built_in_loudness, measure_clone
 from tests.voices.test_parameters import make_parameters

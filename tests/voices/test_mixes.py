@@ -10,7 +10,7 @@ from svc.cloning.mixer import VoiceMixer
 from svc.errors import VoiceLimitReached, VoiceNotFound
 from svc.service import create_custom_voices, create_voices
 from svc.settings import Settings
-from svc.text.language import Language
+from svc.text.language.languages import Language
 from svc.voices.built_in import load_built_in_voices
 from svc.voices.catalogue import VoiceCatalogue
 from svc.voices.custom_voice import CustomVoice, DamagedVoice

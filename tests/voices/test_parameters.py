@@ -15,7 +15,7 @@ from svc.engine.protocol import NO_LAYER_OFFSETS, NO_MASK_OFFSET, NO_VOCODER_EMB
 from svc.synthesis.pipeline import Pipeline
 from svc.synthesis.request import SynthesisRequest
 from svc.text.g2p import Phonemizer
-from svc.text.language import Language
+from svc.text.language.languages import Language
 from svc.voices.accents import _load_accents, _pitch_axis, find_timbre, load_accent, load_clone_accent
 from svc.voices.built_in import STYLE, load_built_in_voices
 from svc.voices.catalogue import VoiceCatalogue

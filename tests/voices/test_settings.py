@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from svc import atomic_files
 from svc.auth.keys import ANYONE, Principal, Scope
 from svc.engine.protocol import Delivery
 from svc.errors import StorageUnavailable
-from svc.text.language import Language
+from svc.storage import atomic_files
+from svc.text.language.languages import Language
 from svc.voices.catalogue import VoiceCatalogue
 from svc.voices.settings import VoiceSettings, VoiceSettingsStore
 from tests.voices.examples import make_voice, named

@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from svc import atomic_files
 from svc.auth.keys import ANYONE
 from svc.errors import StorageUnavailable, VoiceLimitReached, VoiceNotFound
+from svc.storage import atomic_files
 from svc.voices.built_in import load_built_in_voices
 from svc.voices.catalogue import VoiceCatalogue
 from svc.voices.custom_voice import CustomVoice, DamagedVoice, StoredReference

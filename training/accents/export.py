@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from svc.text.language import Language
+from svc.text.language.languages import Language
 from svc.voices import accents as shipped
 
 from accents.accents import Start

@@ -23,7 +23,7 @@ from svc.audio import decode
 from svc.audio.equalizer import Equalizer
 from svc.cloning.speaker_encoder import OnnxSpeakerEncoder
 from svc.errors import ClipTooShort, NoSpeech
-from svc.text.language import Language
+from svc.text.language.languages import Language
 from torch import Tensor
 
 from accents.guards import Guards

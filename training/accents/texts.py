@@ -21,8 +21,8 @@ from pathlib import Path
 from svc.text.frontend import Frontend
 from svc.text.g2p import Phonemizer
 from svc.text.g2p.vocabulary import VOCABULARY
-from svc.text.language import Language
-from svc.text.phrases import pronounce
+from svc.text.language.languages import Language
+from svc.text.sentences.phrases import pronounce
 
 from acoustic.corpus import DECLARATIONS, generate_sentences
 

@@ -80,7 +80,7 @@ def main() -> None:
     parser.add_argument("people", type=Path)
     parser.add_argument("output", type=Path)
     args = parser.parse_args()
-    from svc.text.language import Language
+    from svc.text.language.languages import Language
     from svc.voices import accents as shipped
     from svc.voices.built_in import load_built_in_voices
     from svc.voices.loudness import find_built_in_loudness, find_gain

@@ -17,8 +17,8 @@ from pathlib import Path
 import numpy as np
 import torch
 import torch.nn.functional as F
-from svc.text.language import Language, Script
-from svc.text.language_ngrams import LONGEST, count_ngrams, prepare
+from svc.text.language.languages import Language, Script
+from svc.text.language.ngrams import LONGEST, count_ngrams, prepare
 
 from language_ngrams.corpora import LANGUAGES, Texts, read
 

@@ -27,7 +27,7 @@ try:
     from svc.engine.protocol import Utterance
     from svc.engine.turbo import TurboEngine
     from svc.text.g2p.vocabulary import VOCABULARY
-    from svc.text.language import Language
+    from svc.text.language.languages import Language
     from svc.voices.built_in import load_built_in_voices
     from svc.voices.catalogue import VoiceCatalogue
     from svc.voices.parameters import VoiceParameters

@@ -18,10 +18,10 @@ from svc.admission.capacity import Demand
 from svc.admission.shared import Lease, SharedLimits
 from svc.auth.keys import KeyLimits, Principal
 from svc.errors import Busy, RateLimitExceeded, SvcError, TooManyConcurrentRequests
-from svc.metrics import Metrics
+from svc.observability.metrics import Metrics
+from svc.observability.tracing import span
 from svc.synthesis.playback import Playback
 from svc.synthesis.scheduler import EngineSpeed
-from svc.tracing import span
 
 # Of the engine's time and of all streams, that one key may take where there are several: the rest is for the others.
 _KEY_SHARE = 0.75

@@ -16,7 +16,7 @@ from redis.exceptions import RedisError
 
 from svc.admission.leases import Leases
 from svc.admission.rates import LocalRates, SharedRates
-from svc.tasks import Supervisor
+from svc.process.tasks import Supervisor
 
 log = logging.getLogger(__name__)
 

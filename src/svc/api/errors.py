@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from svc.api.json_objects import Oversized
 from svc.errors import SvcError, classify
-from svc.request_id import request_id
+from svc.observability.request_id import request_id
 
 log = logging.getLogger(__name__)
 

@@ -7,9 +7,9 @@ from fastapi import APIRouter, Response
 
 from svc.dictionaries.sync import DictionarySync
 from svc.errors import SvcError
-from svc.lifecycle import Lifecycle
+from svc.process.lifecycle import Lifecycle
+from svc.process.tasks import Supervisor, TaskState
 from svc.synthesis.scheduler import Scheduler
-from svc.tasks import Supervisor, TaskState
 from svc.voices.sync import Lag, VoiceSync
 
 

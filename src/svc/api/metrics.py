@@ -13,9 +13,9 @@ from svc.api.realtime.connections import Connections
 from svc.dictionaries.catalogue import Dictionaries
 from svc.dictionaries.sync import DictionarySync
 from svc.errors import ModelLoading, SvcError
+from svc.process.tasks import TaskState
 from svc.synthesis.pipeline import Pipeline
 from svc.synthesis.scheduler import Scheduler
-from svc.tasks import TaskState
 from svc.voices.custom_voices import CustomVoices
 from svc.voices.sync import VoiceSync
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from fastapi import APIRouter
 from pydantic import BaseModel
 
-from svc.text.grades import Grade, find_grade, list_offered_languages
+from svc.text.language.grades import Grade, find_grade, list_offered_languages
 
 MODEL_ID = "svc-turbo"
 

@@ -17,12 +17,12 @@ from fastapi.responses import FileResponse, HTMLResponse
 from fastapi.staticfiles import StaticFiles
 from starlette.staticfiles import NotModifiedResponse
 
-from svc.api.uploads import MAX_NAME_LENGTH
+from svc.api.voices.uploads import MAX_NAME_LENGTH
 from svc.audio import formats
 from svc.audio.decode import RATE
 from svc.cloning import reference, speech_detection
 from svc.dictionaries.catalogue import MAX_LOCATORS
-from svc.text.grades import find_grade, list_offered_languages
+from svc.text.language.grades import find_grade, list_offered_languages
 from svc.voices import settings as voice_settings
 from svc.web.docs_site import INDEX, ROOT, DocsSite, GuidePage
 

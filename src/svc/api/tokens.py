@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, BeforeValidator, Field
 
 from svc.api.authentication import get_principal
-from svc.api.bodies import JsonRoute
+from svc.api.middleware.bodies import JsonRoute
 from svc.auth.keys import Scope
 from svc.auth.tokens import Tokens
 from svc.errors import UnknownTokenType

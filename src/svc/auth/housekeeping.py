@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 
 from svc.auth.table import KeysTable
 from svc.errors import KeysUnavailable
-from svc.tasks import Supervisor
+from svc.process.tasks import Supervisor
 
 log = logging.getLogger(__name__)
 

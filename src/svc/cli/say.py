@@ -18,7 +18,7 @@ from svc.service import create_pipeline, create_voices
 from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline
 from svc.synthesis.request import Clip, SynthesisRequest
-from svc.text.language import Language
+from svc.text.language.languages import Language
 from svc.voices.settings import FASTEST, SLOWEST, VoiceSettings
 
 _PLAYERS = (

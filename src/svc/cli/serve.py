@@ -7,10 +7,11 @@ from typing import Annotated
 
 import typer
 
-from svc import logs, memory, platforms
 from svc.app import create_app
-from svc.engine.cpus import count_cpus
-from svc.server import create_server, open_socket
+from svc.observability import logs
+from svc.process import memory, platforms
+from svc.process.cpus import count_cpus
+from svc.serving.server import create_server, open_socket
 from svc.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -36,7 +37,7 @@ def serve(
     if cluster:
         _serve_on_cluster(settings)
     elif settings.processes > 1 or settings.engine_processes > 1:
-        from svc.processes import run
+        from svc.serving.processes import run
 
         run(settings)
     else:
@@ -58,7 +59,7 @@ def _serve_on_cluster(settings: Settings) -> None:
     if settings.port == 0:
         raise OSError("A cluster needs a port that is the same on all machines. Choose one with --port.")
     try:
-        from svc.cluster.cluster import run
+        from svc.serving.cluster.cluster import run
     except ModuleNotFoundError as error:
         if error.name and error.name.startswith("svc"):
             raise

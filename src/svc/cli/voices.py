@@ -19,7 +19,7 @@ from svc.cloning.cloner import Details
 from svc.cloning.refinement_queue import RefinementQueue
 from svc.cloning.trial import TrialSynthesis
 from svc.errors import BuiltInVoice, ModelLoading
-from svc.metrics import Metrics
+from svc.observability.metrics import Metrics
 from svc.service import (
     create_cloner,
     create_custom_voices,
@@ -31,7 +31,7 @@ from svc.service import (
 )
 from svc.settings import Settings
 from svc.synthesis.scheduler import Scheduler
-from svc.text.language import Language
+from svc.text.language.languages import Language
 from svc.voices.built_in import load_built_in_voices
 from svc.voices.catalogue import VoiceCatalogue
 from svc.voices.custom_voice import ID, CustomVoice, DamagedVoice, new_id, pack_archive, unpack_archive

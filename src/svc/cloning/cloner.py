@@ -29,8 +29,8 @@ from svc.errors import (
     StorageUnavailable,
     VoiceNotFound,
 )
-from svc.metrics import Metrics
-from svc.text.language import Language
+from svc.observability.metrics import Metrics
+from svc.text.language.languages import Language
 from svc.voices.catalogue import VoiceCatalogue
 from svc.voices.custom_voice import (
     ID,

@@ -11,11 +11,11 @@ from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import replace
 from pathlib import Path
 
-from svc import atomic_files
 from svc.cloning.trial import TrialSynthesis
 from svc.errors import EngineUnavailable, ModelLoading, StorageUnavailable, VoiceNotFound
-from svc.tasks import Supervisor
-from svc.text.language import Language
+from svc.process.tasks import Supervisor
+from svc.storage import atomic_files
+from svc.text.language.languages import Language
 from svc.voices.catalogue import Voice, VoiceCatalogue
 from svc.voices.custom_voice import CustomVoice, DamagedVoice
 from svc.voices.custom_voices import CustomVoices

@@ -12,7 +12,6 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 
-from svc import atomic_files
 from svc.audio import decode
 from svc.cloning.gradients import VoiceRefiner
 from svc.cloning.refinement_queue import STEPS, Refinement, RefinementQueue
@@ -20,9 +19,10 @@ from svc.cloning.speaker_encoder import SpeakerEmbedding
 from svc.cloning.trial import TrialSynthesis
 from svc.engine.protocol import Samples
 from svc.errors import StorageUnavailable, SvcError, VoiceNotFound
-from svc.memory import trim_malloc
-from svc.tasks import Supervisor
-from svc.text.language import Language
+from svc.process.memory import trim_malloc
+from svc.process.tasks import Supervisor
+from svc.storage import atomic_files
+from svc.text.language.languages import Language
 from svc.voices.built_in import PREVIEW_TEXTS
 from svc.voices.custom_voice import CustomVoice, DamagedVoice, Report
 from svc.voices.custom_voices import CustomVoices

@@ -9,9 +9,9 @@ from pathlib import Path
 from threading import Lock
 from typing import Self
 
-from svc import atomic_files
 from svc.cloning.gradients import RUNS
 from svc.errors import NoReference, StorageUnavailable
+from svc.storage import atomic_files
 from svc.voices.custom_voice import ID, CustomVoice
 
 log = logging.getLogger(__name__)

@@ -22,7 +22,7 @@ from svc.audio.equalizer import SpectralEnvelope, measure_envelope
 from svc.engine.protocol import Samples
 from svc.engine.runtime import Runtime
 from svc.engine.weights import read_packaged_model
-from svc.text.language import Language
+from svc.text.language.languages import Language
 from svc.voices.built_in import STYLE
 from svc.voices.parameters import LAYERS, MELODY_PITCH, PITCH_SCALES, VoiceParameters
 

@@ -20,7 +20,7 @@ from svc.engine.protocol import Samples
 from svc.synthesis.pipeline import Pipeline
 from svc.synthesis.request import SynthesisRequest
 from svc.synthesis.scheduler import Scheduler
-from svc.text.language import Language
+from svc.text.language.languages import Language
 from svc.voices.catalogue import VoiceCatalogue
 from svc.voices.loudness import list_calibration_texts, measure_clone
 from svc.voices.parameters import LOUDNESSES, VoiceParameters

@@ -17,7 +17,7 @@ from svc.dictionaries.dictionary import DamagedFile, Dictionary, Version, new_id
 from svc.dictionaries.lexicon import DEFAULT_LANGUAGE, Lexicon
 from svc.dictionaries.store import DictionaryStore, StoredFiles
 from svc.errors import DictionaryLimitReached, DictionaryNotFound, NotDictionaryOwner, StorageUnavailable
-from svc.tasks import Supervisor
+from svc.process.tasks import Supervisor
 from svc.text.pronunciation_rules import Match, PronunciationRule, RuleMatcher
 
 log = logging.getLogger(__name__)

@@ -6,7 +6,7 @@ from unicodedata import category
 
 from svc.text.g2p import from_ipa
 from svc.text.g2p.ipa import find_unknown_arpabet
-from svc.text.language import Language
+from svc.text.language.languages import Language
 from svc.text.pronunciation_rules import LONGEST_STRING, Alphabet, PronunciationRule
 
 MAX_RULES = 5_000

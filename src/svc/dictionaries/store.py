@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
-from svc import atomic_files
 from svc.dictionaries.dictionary import ID, STATE_FILE, VERSION_FILE, DamagedFile, Dictionary, Version, check_file
 from svc.errors import DictionaryNotFound, StorageUnavailable
+from svc.storage import atomic_files
 
 log = logging.getLogger(__name__)
 

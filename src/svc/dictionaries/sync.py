@@ -22,7 +22,7 @@ from obstore.store import ObjectStore
 from svc.dictionaries.dictionary import ID, MAX_FILE_BYTES, DamagedFile
 from svc.dictionaries.store import DictionaryStore, StoredFiles
 from svc.errors import DictionaryNotFound
-from svc.tasks import Supervisor
+from svc.process.tasks import Supervisor
 from svc.voices.sync import FAILURES, Lag, try_each
 
 log = logging.getLogger(__name__)

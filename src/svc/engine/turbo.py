@@ -16,7 +16,7 @@ from svc.engine.protocol import Chunk, Utterance, warm_up
 from svc.engine.rendering import begin, render, render_beside
 from svc.engine.runtime import Device, Runtime
 from svc.engine.windows import split_into_steps
-from svc.memory import trim_malloc
+from svc.process.memory import trim_malloc
 
 _LONGEST_CHUNK = 400  # frames of 12.5 ms: what is encoded and sent in one piece, of a sentence that is spoken at once
 

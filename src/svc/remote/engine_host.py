@@ -6,15 +6,15 @@ from collections.abc import AsyncGenerator, Generator
 from contextlib import aclosing
 from dataclasses import dataclass
 
-from svc import memory
 from svc.engine.protocol import Engine, Utterance
+from svc.process import memory
 from svc.remote.utterance_server import UtteranceServer
 from svc.remote.wire import Deadline, EngineDescription, SpeechAnswer, WordsAnswer, WordsRequest
 from svc.synthesis.playback import Playback
 from svc.synthesis.scheduler import Scheduler
 from svc.text.g2p import Phonemizer
-from svc.text.language import Language
-from svc.text.phrases import pronounce
+from svc.text.language.languages import Language
+from svc.text.sentences.phrases import pronounce
 
 
 class EngineHost:

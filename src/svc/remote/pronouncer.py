@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from svc.remote.replicas import LOST, Replicas
 from svc.remote.wire import WordsRequest
 from svc.text.g2p import Phonemizer
-from svc.text.language import Language
-from svc.text.parsed_text import Replacement
-from svc.text.phrases import Word, pronounce
+from svc.text.language.languages import Language
+from svc.text.markup.parsed_text import Replacement
+from svc.text.sentences.phrases import Word, pronounce
 
 
 class RemotePronouncer:

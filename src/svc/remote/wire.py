@@ -24,9 +24,9 @@ import numpy as np
 
 from svc.engine.protocol import Chunk, Utterance
 from svc.errors import EngineUnavailable
-from svc.text.language import Language
-from svc.text.parsed_text import Pronunciation, Replacement, SayAs, Substitution
-from svc.text.phrases import Word
+from svc.text.language.languages import Language
+from svc.text.markup.parsed_text import Pronunciation, Replacement, SayAs, Substitution
+from svc.text.sentences.phrases import Word
 
 TOKEN_BYTES = NONCE_BYTES = PROOF_BYTES = 32
 

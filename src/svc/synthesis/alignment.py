@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from svc.engine.protocol import Timing
-from svc.text.phrases import Phrase, Word
+from svc.text.sentences.phrases import Phrase, Word
 
 
 @dataclass(frozen=True, slots=True)

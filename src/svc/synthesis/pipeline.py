@@ -17,20 +17,20 @@ import numpy as np
 
 from svc.audio import encoders
 from svc.audio.formats import OutputFormat
-from svc.audio.time_stretch import stretch
 from svc.audio.watermark import embed_watermark
 from svc.engine.protocol import Chunk, Engine, Samples
 from svc.errors import AudioTooLong
 from svc.synthesis.alignment import Aligner, Alignment
 from svc.synthesis.request import AudioPart, Clip, Dialogue, Parts, Reading, SpeechChunk, SynthesisRequest, VoiceSegment
 from svc.synthesis.speaker import FindVoice, NoteLanguage, Speaker
-from svc.text import markup
-from svc.text.elements import LONGEST_BREAK_SECONDS
+from svc.synthesis.time_stretch import stretch
 from svc.text.frontend import Frontend
 from svc.text.g2p import Phonemizer
-from svc.text.language import Language
-from svc.text.markup import MarkupParser
-from svc.text.phrases import Phrase, Pronounce, pronounce
+from svc.text.language.languages import Language
+from svc.text.markup import parser as markup
+from svc.text.markup.elements import LONGEST_BREAK_SECONDS
+from svc.text.markup.parser import MarkupParser
+from svc.text.sentences.phrases import Phrase, Pronounce, pronounce
 
 # A text without a single word, such as "🙂", still gets audio that a player accepts.
 _EMPTY_SECONDS = 0.3

@@ -7,9 +7,10 @@ from collections import OrderedDict
 from contextlib import aclosing
 from pathlib import Path
 
-from svc import __version__, atomic_files
+from svc import __version__
 from svc.audio import formats
 from svc.errors import PreviewsBusy
+from svc.storage import atomic_files
 from svc.synthesis.pipeline import Pipeline
 from svc.synthesis.request import Clip, SynthesisRequest
 from svc.synthesis.scheduler import Scheduler

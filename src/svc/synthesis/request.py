@@ -5,9 +5,9 @@ from dataclasses import dataclass, field, replace
 
 from svc.engine.protocol import Samples, Timing
 from svc.synthesis.alignment import AlignedWords, Alignment, align
-from svc.text.language import Language
-from svc.text.phrases import Phrase, Reason
+from svc.text.language.languages import Language
 from svc.text.pronunciation_rules import Rules
+from svc.text.sentences.phrases import Phrase, Reason
 from svc.voices.catalogue import Voice
 from svc.voices.settings import VoiceSettings
 

@@ -12,10 +12,10 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Generic, Protocol, TypeVar
 
 from svc.errors import EngineUnavailable, ModelLoading, SvcError
-from svc.metrics import Metrics
+from svc.observability.metrics import Metrics
+from svc.observability.tracing import span
 from svc.synthesis.fair_queue import FairQueue
 from svc.synthesis.playback import Playback, current_playback
-from svc.tracing import span
 
 
 class TimedAudio(Protocol):

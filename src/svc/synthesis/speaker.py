@@ -9,9 +9,9 @@ import numpy as np
 from svc.audio.equalizer import Equalizer
 from svc.engine.protocol import Samples, Utterance
 from svc.synthesis.request import SynthesisRequest
-from svc.text.language import Language
-from svc.text.phrases import Phrase
-from svc.text.prosody import HIGHEST, LOWEST, MEAN_HERTZ, NARROWEST, WIDEST, Prosody
+from svc.text.language.languages import Language
+from svc.text.markup.prosody import HIGHEST, LOWEST, MEAN_HERTZ, NARROWEST, WIDEST, Prosody
+from svc.text.sentences.phrases import Phrase
 from svc.voices.catalogue import Voice
 
 NoteLanguage = Callable[[Voice, Language], None]

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from svc.audio.formats import OutputFormat
 from svc.synthesis.pipeline import Pipeline
 from svc.synthesis.request import AudioPart, Parts, SynthesisRequest
-from svc.text.phrases import Phrase
+from svc.text.sentences.phrases import Phrase
 
 
 class StreamingSynthesis:
@@ -21,7 +21,10 @@ class StreamingSynthesis:
         schedule: Sequence[int],
         align_all: bool = False,
     ) -> None:
-        """For `schedule` see `svc.text.split.Splitter`. With `align_all`, silence waits for the characters after it."""
+        """For `schedule` see `svc.text.sentences.split.Splitter`.
+
+        With `align_all`, silence waits for the characters after it.
+        """
         self._pipeline = pipeline
         self._schedule = schedule
         self._align_all = align_all

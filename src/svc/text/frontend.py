@@ -9,13 +9,16 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Protocol, TypeVar
 
-from svc.text import markup
-from svc.text.clauses import make_clauses
-from svc.text.language import Language
-from svc.text.language_detection import detect_language
-from svc.text.markup import LONGEST_PIECE, MarkupParser
-from svc.text.parsed_text import Break, Change, ParsedText, Replacement
-from svc.text.phrases import (
+from svc.text.language.detection import detect_language
+from svc.text.language.languages import Language
+from svc.text.language.unread_scripts import find_unread_scripts
+from svc.text.markup import parser as markup
+from svc.text.markup.parsed_text import Break, Change, ParsedText, Replacement
+from svc.text.markup.parser import LONGEST_PIECE, MarkupParser
+from svc.text.markup.prosody import DEFAULT_MANNER, Manner
+from svc.text.pronunciation_rules import Rules, apply_rules
+from svc.text.sentences.clauses import make_clauses
+from svc.text.sentences.phrases import (
     NO_PHRASE,
     Clause,
     Phrase,
@@ -26,10 +29,7 @@ from svc.text.phrases import (
     last_phonemes,
     make_phrases,
 )
-from svc.text.pronunciation_rules import Rules, apply_rules
-from svc.text.prosody import DEFAULT_MANNER, Manner
-from svc.text.split import Sentence, Splitter
-from svc.text.unread_scripts import find_unread_scripts
+from svc.text.sentences.split import Sentence, Splitter
 
 
 class _Located(Protocol):

@@ -13,8 +13,8 @@ from typing import Protocol
 from unicodedata import category, normalize
 
 from svc.text.g2p.ipa import arpabet_to_ipa
-from svc.text.language import Script, find_script
-from svc.text.parsed_text import Pronunciation, Replacement, Substitution
+from svc.text.language.languages import Script, find_script
+from svc.text.markup.parsed_text import Pronunciation, Replacement, Substitution
 
 # Of the string of a rule. A search looks at no more characters than this from any position.
 LONGEST_STRING = 100

@@ -8,7 +8,7 @@ from io import BytesIO
 import numpy as np
 
 from svc.engine.protocol import Array, StyleTable
-from svc.text.language import Language
+from svc.text.language.languages import Language
 from svc.voices.built_in import STYLE, find_typical_style, load_built_in_voices
 
 # The accents of languages without voices of their own were trained mostly with built-in voices: they cover much of the

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from svc.engine.protocol import StyleTable
-from svc.text.language import Language
-from svc.text.language_table import load_table
+from svc.text.language.languages import Language
+from svc.text.language.table import load_table
 
 # Kokoro names a voice by language, gender and a name of its own: af_heart.
 _LANGUAGES = {

@@ -12,7 +12,7 @@ from svc.audio.equalizer import FLAT, SpectralEnvelope
 from svc.auth.keys import ANYONE, COMMAND_LINE_ID, Principal
 from svc.engine.protocol import NO_LAYER_OFFSETS, NO_MASK_OFFSET, NO_VOCODER_EMBEDDING, StyleTable
 from svc.errors import VoiceNotFound
-from svc.text.language import Language
+from svc.text.language.languages import Language
 from svc.voices import known_voices
 from svc.voices.accents import (
     Accent,

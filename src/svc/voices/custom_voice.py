@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Self
 
 from svc.auth.keys import Principal, is_operator
-from svc.text.language import Language
+from svc.text.language.languages import Language
 from svc.voices.built_in import load_built_in_voices
 from svc.voices.parameters import VoiceParameters
 

@@ -8,7 +8,7 @@ from threading import Lock
 
 from svc.auth.keys import Principal, Quota
 from svc.errors import StorageUnavailable, VoiceLimitReached, VoiceNotFound
-from svc.tasks import Supervisor
+from svc.process.tasks import Supervisor
 from svc.voices.catalogue import VoiceCatalogue
 from svc.voices.custom_voice import CustomVoice, DamagedVoice
 from svc.voices.store import VoiceStore

@@ -7,7 +7,7 @@ from typing import TypedDict
 
 from svc.audio.loudness import measure_loudness
 from svc.engine.protocol import Samples
-from svc.text.language import Language
+from svc.text.language.languages import Language
 from svc.voices.built_in import PREVIEW_TEXTS
 
 TARGET_LUFS = -23.0

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from svc.audio.equalizer import BANDS, FLAT, SpectralEnvelope
 from svc.engine.protocol import NO_LAYER_OFFSETS, NO_MASK_OFFSET, NO_VOCODER_EMBEDDING
-from svc.text.language import Language
+from svc.text.language.languages import Language
 from svc.voices.accents import articulate, load_accent, load_clone_accent, native_offset, shift_prosody
 from svc.voices.built_in import STYLE
 from svc.voices.loudness import measured_as

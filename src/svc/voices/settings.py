@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from svc import atomic_files
 from svc.audio.equalizer import SpectralEnvelope
 from svc.auth.keys import ANYONE, Principal
 from svc.engine.protocol import Delivery, StyleTable
 from svc.errors import StorageUnavailable
-from svc.tasks import Supervisor, describe_error
-from svc.text.language import Language
+from svc.process.tasks import Supervisor, describe_error
+from svc.storage import atomic_files
+from svc.text.language.languages import Language
 from svc.voices.built_in import STYLE
 from svc.voices.catalogue import Voice
 from svc.voices.parameters import Vector

@@ -18,8 +18,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from svc import atomic_files
 from svc.errors import StorageUnavailable, VoiceLimitReached, VoiceNotFound
+from svc.storage import atomic_files
 from svc.voices.custom_voice import ID, CustomVoice, DamagedVoice, StoredReference
 
 log = logging.getLogger(__name__)

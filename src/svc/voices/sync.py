@@ -22,7 +22,7 @@ from obstore.exceptions import BaseError
 from obstore.store import ObjectStore
 
 from svc.errors import StorageUnavailable, VoiceNotFound
-from svc.tasks import Supervisor
+from svc.process.tasks import Supervisor
 from svc.voices.custom_voice import CustomVoice, DamagedVoice
 from svc.voices.object_store import ListedVoice, Overtaken, StoredVoice, VoiceObjects
 from svc.voices.store import VoiceStore

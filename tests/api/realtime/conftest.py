@@ -20,7 +20,7 @@ from websockets.sync.client import ClientConnection, connect
 from svc.app import create_app
 from svc.engine.fake import FakeEngine
 from svc.engine.protocol import Chunk, Utterance
-from svc.server import Server, create_server
+from svc.serving.server import Server, create_server
 from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline
 from svc.text.g2p import Phonemizer

@@ -12,7 +12,7 @@ from svc.admission.admission import Admission, Place
 from svc.api.realtime.server_messages import Message, ServerMessages
 from svc.auth.keys import Principal
 from svc.errors import TextTooLong
-from svc.metrics import Metrics
+from svc.observability.metrics import Metrics
 from svc.synthesis.request import AudioPart, SynthesisRequest
 from svc.synthesis.scheduler import Scheduler
 from svc.synthesis.streaming import StreamingSynthesis

@@ -18,7 +18,7 @@ from svc.api.realtime.server_messages import DialogueMessages
 from svc.api.realtime.session import Session, SessionDependencies, SocketClose, StreamParameters
 from svc.errors import InvalidMessage, SvcError, TooManyContexts
 from svc.synthesis.request import SynthesisRequest
-from svc.text.split import ends_sentence
+from svc.text.sentences.split import ends_sentence
 
 # Open at once on one socket.
 MAX_CONTEXTS = 5

@@ -5,10 +5,10 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, ValidationError
 
-from svc.api.dialogue_schemas import MAX_TURNS, MAX_VOICES, DialogueSettings
 from svc.api.errors import describe_problem
 from svc.api.json_objects import InvalidJson, read_object
-from svc.api.schemas import Locators, Slider, Text, VoiceId, VoiceSettingsBody
+from svc.api.speech.dialogue_schemas import MAX_TURNS, MAX_VOICES, DialogueSettings
+from svc.api.speech.schemas import Locators, Slider, Text, VoiceId, VoiceSettingsBody
 from svc.errors import BinaryMessage, InvalidMessage, MessageTooLarge
 
 # The server reads larger frames than this only to be able to say why it refuses them.

@@ -7,16 +7,16 @@ from fastapi import APIRouter, WebSocket
 
 from svc.api.authentication import read_handshake_credential
 from svc.api.errors import render_error
-from svc.api.language_header import describe_named_language
 from svc.api.realtime.connections import WEBSOCKET
 from svc.api.realtime.dialogue import DialogueMultiStreamInput, DialogueStreamInput
 from svc.api.realtime.session import Session, SessionDependencies, SocketClose, StreamParameters, close
 from svc.api.realtime.speech import MultiStreamInput, StreamInput
-from svc.api.schemas import parse_number
+from svc.api.speech.language_header import describe_named_language
+from svc.api.speech.schemas import parse_number
 from svc.audio import formats
 from svc.errors import SvcError
-from svc.lifecycle import Lifecycle
-from svc.text.language import Language
+from svc.process.lifecycle import Lifecycle
+from svc.text.language.languages import Language
 
 _DEFAULT_INACTIVITY_TIMEOUT, _MAX_INACTIVITY_TIMEOUT = 20.0, 180.0  # seconds
 

@@ -11,7 +11,6 @@ from fastapi import WebSocket, WebSocketDisconnect
 
 from svc.admission.admission import Admission
 from svc.api.authentication import CREDENTIAL_FIELDS, read_handshake_credential, read_message_credential
-from svc.api.dialogue_voices import DialogueVoices
 from svc.api.errors import note_error
 from svc.api.input_budget import InputBudget
 from svc.api.realtime import messages
@@ -19,17 +18,18 @@ from svc.api.realtime.connections import WEBSOCKET, Connections
 from svc.api.realtime.context import Context, EngineAccess
 from svc.api.realtime.messages import M
 from svc.api.realtime.server_messages import SocketMessages
-from svc.api.schemas import list_names
+from svc.api.speech.dialogue_voices import DialogueVoices
+from svc.api.speech.schemas import list_names
 from svc.audio.formats import OutputFormat
 from svc.auth.keys import ANYONE, Principal
 from svc.auth.verifier import Verifier
 from svc.dictionaries.catalogue import Dictionaries
 from svc.errors import InputTimeout, InternalError, SvcError
-from svc.metrics import Metrics
+from svc.observability.metrics import Metrics
 from svc.synthesis.pipeline import Pipeline
 from svc.synthesis.scheduler import Scheduler
 from svc.synthesis.streaming import StreamingSynthesis
-from svc.text.language import Language
+from svc.text.language.languages import Language
 from svc.voices.catalogue import Voice, VoiceCatalogue
 from svc.voices.settings import VoiceSettingsStore
 

@@ -10,7 +10,7 @@ from svc.api.realtime.session import Session, SessionDependencies, SocketClose, 
 from svc.auth.keys import Principal
 from svc.errors import InvalidMessage, TooManyContexts
 from svc.synthesis.request import SynthesisRequest
-from svc.text.split import ends_sentence
+from svc.text.sentences.split import ends_sentence
 from svc.voices.catalogue import Voice
 
 _DEFAULT_ID = "default"

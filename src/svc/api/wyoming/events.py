@@ -17,7 +17,7 @@ from svc.api.realtime.server_messages import ServerMessages
 from svc.audio import formats
 from svc.errors import InvalidMessage, MessageTooLarge, SvcError
 from svc.synthesis.request import AudioPart
-from svc.text.grades import list_offered_languages
+from svc.text.language.grades import list_offered_languages
 from svc.voices.catalogue import Voice
 
 MAX_LINE_BYTES = 64 * 1024

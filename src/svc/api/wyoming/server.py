@@ -9,7 +9,7 @@ from svc.api.realtime.session import SessionDependencies
 from svc.api.wyoming.events import MAX_LINE_BYTES
 from svc.api.wyoming.session import WyomingLimits, WyomingSession
 from svc.errors import SvcError
-from svc.lifecycle import Lifecycle
+from svc.process.lifecycle import Lifecycle
 from svc.voices.catalogue import VoiceCatalogue
 
 

@@ -16,13 +16,13 @@ from svc.api.realtime import connections
 from svc.api.realtime.context import Context, EngineAccess
 from svc.api.realtime.messages import DEFAULT_SCHEDULE
 from svc.api.realtime.session import SessionDependencies
-from svc.api.schemas import replace_lone_surrogates
+from svc.api.speech.schemas import replace_lone_surrogates
 from svc.api.wyoming.events import FORMAT, SpeechWriter, describe_error, describe_voices, read_event
 from svc.auth.keys import Principal, Scope
 from svc.errors import InputTimeout, InternalError, InvalidMessage, SvcError
 from svc.synthesis.request import SynthesisRequest
 from svc.synthesis.streaming import StreamingSynthesis
-from svc.text.language import Language
+from svc.text.language.languages import Language
 from svc.voices.catalogue import Voice, VoiceCatalogue
 
 log = logging.getLogger(__name__)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from unicodedata import normalize
 
 from svc.text.g2p.vocabulary import VOCABULARY
-from svc.text.language import Language
+from svc.text.language.languages import Language
 
 # Sounds that espeak-ng ties with "^" are one symbol of the vocabulary.
 _TIED = {

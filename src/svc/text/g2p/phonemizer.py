@@ -5,15 +5,15 @@ from pathlib import Path
 from threading import Lock
 from typing import Protocol
 
-from svc.memory import trim_malloc
+from svc.process.memory import trim_malloc
 from svc.text.g2p.english import EnglishG2P
 from svc.text.g2p.espeak import EspeakG2P
 from svc.text.g2p.espeak_process import Espeak
 from svc.text.g2p.ipa import restrict_to_vocabulary
 from svc.text.g2p.tagger import Tagger
 from svc.text.g2p.tokenizer import PhonemeToken
-from svc.text.language import Language, Script, find_script
-from svc.text.language_table import load_table
+from svc.text.language.languages import Language, Script, find_script
+from svc.text.language.table import load_table
 
 _ESPEAK_VOICES: dict[str, str] = {
     Language.SPANISH: "es",

@@ -8,7 +8,7 @@ work. The languages of the table share one grammar on CLDR's data.
 from collections.abc import Callable, Iterator
 from functools import cache
 
-from svc.text.language import Language
+from svc.text.language.languages import Language
 from svc.text.normalise import english, shared_rules
 from svc.text.normalise.french import BelgianFrench, French, SwissFrench
 from svc.text.normalise.grammar import Grammar

@@ -4,7 +4,7 @@ import re
 from decimal import Decimal
 from typing import ClassVar
 
-from svc.text.language_table import LanguageRow
+from svc.text.language.table import LanguageRow
 from svc.text.normalise.counted_nouns import PERCENT, CountedNoun, list_currencies, list_units
 from svc.text.normalise.grammar import Currency, Grammar, Noun
 from svc.text.normalise.grammar_rules import END, MOST_DAYS, MOST_MONTHS, START

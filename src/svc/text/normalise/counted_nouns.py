@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
 
-from svc.text.language_table import Reading
+from svc.text.language.table import Reading
 from svc.text.normalise.grammar import Currency, Noun
 from svc.text.normalise.locale_data import LocaleData
 

@@ -5,7 +5,7 @@ from unicodedata import normalize
 
 from unicode_rbnf import RbnfEngine
 
-from svc.text.language_table import Reading
+from svc.text.language.table import Reading
 
 _COUNTED_YEARS = "spellout-numbering-year"  # nineteen hundred ninety-nine
 _APOSTROPHES = str.maketrans("ʼ’", "''")

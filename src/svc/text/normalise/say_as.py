@@ -7,7 +7,7 @@ what they are.
 import re
 from collections.abc import Callable
 
-from svc.text.language import Language
+from svc.text.language.languages import Language
 from svc.text.normalise import get_grammar, normalise
 from svc.text.normalise.english import SIGNS
 from svc.text.normalise.english.dates import MONTHS

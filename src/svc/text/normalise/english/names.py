@@ -7,7 +7,7 @@ import re
 
 from svc.text.normalise.english.numbers import Numbers, pluralise_number
 from svc.text.normalise.rules import Rule, any_of
-from svc.text.sentence_starters import SENTENCE_STARTERS
+from svc.text.sentences.sentence_starters import SENTENCE_STARTERS
 
 # Names that the rules get wrong.
 NAMES = {
