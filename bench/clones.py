@@ -7,10 +7,10 @@ import numpy as np
 from bench.recorder import Recorder
 from svc.audio import decode, equalizer
 from svc.audio.equalizer import Equalizer, SpectralEnvelope
+from svc.audio.samples import Samples
 from svc.cloning.gradients import VoiceRefiner
 from svc.cloning.refinement import JUDGING_TEXT, is_clearly_better
 from svc.cloning.speaker_encoder import OnnxSpeakerEncoder, SpeakerEmbedding
-from svc.engine.protocol import Samples
 from svc.synthesis.request import SynthesisRequest
 from svc.text.language.languages import Language
 from svc.voices.built_in import PREVIEW_TEXTS

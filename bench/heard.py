@@ -17,7 +17,7 @@ import numpy as np
 
 from bench.recorder import Recorder
 from bench.worker import Worker
-from svc.engine.protocol import Samples
+from svc.audio.samples import Samples
 from svc.synthesis.request import SynthesisRequest
 from svc.text.language.languages import Language
 from svc.text.normalise import normalise

@@ -16,6 +16,7 @@ import numpy.typing as npt
 import onnx
 
 from bench.kokoro_graph import LAYER_TIMBRES, extract_subgraph, split_timbre_input
+from svc.audio.samples import Samples
 from svc.engine.phonemes import (
     MAX_PHONEMES,
     SAMPLE_RATE,
@@ -25,7 +26,7 @@ from svc.engine.phonemes import (
     tokenize,
     vary_prosody,
 )
-from svc.engine.protocol import Array, Chunk, Samples, Utterance, warm_up
+from svc.engine.protocol import Array, Chunk, Utterance, warm_up
 from svc.engine.runtime import Runtime
 from svc.engine.weights import fingerprint_weights, verify_sha256
 from svc.engine.windows import Window

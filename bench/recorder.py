@@ -8,7 +8,7 @@ import numpy as np
 
 from bench.kokoro_engine import KokoroEngine
 from svc.audio import formats
-from svc.engine.protocol import Samples
+from svc.audio.samples import Samples
 from svc.service import create_pipeline, create_voices
 from svc.settings import Settings
 from svc.synthesis.alignment import TimedWord

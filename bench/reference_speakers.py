@@ -10,8 +10,8 @@ import numpy as np
 from bench.worker import ROOT
 from svc.audio import decode, encoders, formats
 from svc.audio.flac import encode_flac
+from svc.audio.samples import Samples
 from svc.cloning import reference as quality
-from svc.engine.protocol import Samples
 from svc.errors import ClipTooShort
 
 _VALIDATION = ROOT / "training/speaker_encoder/validation.txt"  # speakers that are never trained on

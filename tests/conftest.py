@@ -18,10 +18,10 @@ from fastapi.testclient import TestClient
 
 import svc.service
 from svc.app import create_app
+from svc.audio.samples import Samples
 from svc.cloning.speaker_encoder import OnnxSpeakerEncoder
 from svc.cloning.trial import LoadSpeakerEncoder
 from svc.engine.fake import FakeEngine
-from svc.engine.protocol import Samples
 from svc.process.memory import trim_malloc
 from svc.service import create_engine, create_voices
 from svc.settings import Settings

@@ -11,8 +11,8 @@ from bench.options import Output
 from bench.report import Report
 from svc.audio import decode, encoders, formats
 from svc.audio.resample import Resampler
+from svc.audio.samples import Samples
 from svc.audio.watermark import RATE, detect_watermark, embed_watermark
-from svc.engine.protocol import Samples
 from svc.errors import SvcError
 
 _SUFFIXES = {".flac", ".wav", ".mp3", ".ogg", ".opus", ".m4a"}

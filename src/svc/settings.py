@@ -11,10 +11,7 @@ from urllib.parse import urlsplit
 from pydantic import Field, SecretStr, ValidationInfo, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from svc.auth.database import normalise_url
-from svc.engine.batcher import MOST_AT_ONCE
 from svc.process.cpus import count_cpus
-from svc.voices.catalogue import FALLBACK_VOICE
 
 
 def _cache_dir() -> Path:
@@ -30,6 +27,12 @@ _WORKERS_A_PROCESS = 4
 
 _STREAMS_A_WORKER = 16
 
+_GPU_WORKERS = 64
+"""As many as share a batch there."""
+
+_SQLITE = "sqlite:///"
+_DATABASES = {"sqlite": "sqlite", "postgresql": "postgresql", "postgres": "postgresql"}
+
 _KEYS = ("api_key", "api_keys", "api_keys_table")
 
 
@@ -42,7 +45,7 @@ def _count_engine_processes(others: dict[str, Any]) -> int:
 
 def _count_workers(others: dict[str, Any]) -> int:
     if others.get("device") == "cuda":
-        return MOST_AT_ONCE
+        return _GPU_WORKERS
     return max(1, count_cpus() // int(others.get("engine_processes", 1)))
 
 
@@ -129,7 +132,7 @@ class Settings(BaseSettings):
     """With `svc serve --cluster`: the GPUs that Ray reserves for each replica of the engine; by default one with
     SVC_DEVICE=cuda. Half a GPU puts two replicas on one."""
 
-    default_voice: str = FALLBACK_VOICE
+    default_voice: str = "af_heart"
     """The voice for unknown voice ids: an id, or a name such as `af_heart`. One that does not exist is an error at the
     start, or a warning if it is a custom voice that SVC_VOICE_MIRROR may still bring."""
 
@@ -340,7 +343,7 @@ class Settings(BaseSettings):
     @classmethod
     def _is_a_database(cls, value: SecretStr | None) -> SecretStr | None:
         if value is not None:
-            normalise_url(value.get_secret_value())
+            return SecretStr(normalise_database_url(value.get_secret_value()))
         return value
 
     @field_validator("redis_url")
@@ -393,3 +396,15 @@ def _check_object_store_url(url: str) -> None:
         raise ValueError("must name a folder by its whole path: file:///folder")
     if parts.scheme != "file" and not parts.netloc:
         raise ValueError(f"must name a bucket: {parts.scheme}://bucket/prefix")
+
+
+def normalise_database_url(url: str) -> str:
+    """The URL with a plain scheme; raises `ValueError`, without quoting the URL: it may contain a password."""
+    scheme, separator, rest = url.strip().partition("://")
+    scheme = _DATABASES.get(scheme.lower().partition("+")[0], "")  # without the driver, which svc chooses
+    plain = f"{scheme}{separator}{rest}"
+    if scheme == "postgresql" and rest:
+        return plain
+    if plain.startswith(_SQLITE) and plain.removeprefix(_SQLITE).strip("/") not in ("", ":memory:"):
+        return plain
+    raise ValueError("not a database that can hold keys: use sqlite:///keys.db or postgresql://user:password@host/name")

@@ -8,7 +8,7 @@ import numpy as np
 import soxr
 from av.audio.stream import AudioStream
 
-from svc.engine.protocol import Samples
+from svc.audio.samples import Samples
 
 RATE = 24_000
 

@@ -10,7 +10,7 @@ import pytest
 
 from svc.audio import decode
 from svc.audio.flac import encode_flac
-from svc.engine.protocol import Samples
+from svc.audio.samples import Samples
 from svc.errors import ClipDamaged, NotAudio
 from tests.audio.recordings import KINDS, RATE, encode_recording
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from svc.audio import encoders, formats
 from svc.audio.formats import OUTPUT_FORMATS, Codec, OutputFormat
-from svc.engine.protocol import Samples
+from svc.audio.samples import Samples
 
 SOURCE_RATE = 24_000
 TOLERANCE_SECONDS = 0.060

@@ -7,9 +7,9 @@ import pytest
 
 from svc.audio import equalizer
 from svc.audio.equalizer import BANDS, FLAT, MAX_GAIN_DB, Equalizer, SpectralEnvelope
+from svc.audio.samples import Samples
 from svc.cloning.speaker_encoder import RATE, OnnxSpeakerEncoder
 from svc.engine.fake import FakeEngine
-from svc.engine.protocol import Samples
 from svc.synthesis.pipeline import Pipeline
 from svc.synthesis.request import SynthesisRequest
 from svc.text.g2p import Phonemizer

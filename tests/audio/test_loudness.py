@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from svc.audio.loudness import SILENCE_LUFS, _design_high_pass, _design_shelf, measure_loudness
-from svc.engine.protocol import Samples
+from svc.audio.samples import Samples
 
 RATES = [16_000, 24_000, 44_100, 48_000]
 

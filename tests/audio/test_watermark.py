@@ -11,8 +11,8 @@ import pytest
 import soxr
 
 from svc.audio import decode
+from svc.audio.samples import Samples
 from svc.audio.watermark import detect_watermark, embed_watermark
-from svc.engine.protocol import Samples
 from svc.synthesis.pipeline import Pipeline
 from svc.synthesis.request import SynthesisRequest
 from svc.voices.catalogue import VoiceCatalogue

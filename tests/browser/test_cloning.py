@@ -10,9 +10,9 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from svc.app import create_app
+from svc.audio.samples import Samples
 from svc.cloning import refinement
 from svc.cloning.refinement_queue import STEPS
-from svc.engine.protocol import Samples
 from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline
 from tests.audio.recordings import RATE, encode_recording, noise

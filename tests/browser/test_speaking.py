@@ -17,8 +17,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from svc.app import create_app
 from svc.audio.formats import OUTPUT_FORMATS, Codec
+from svc.audio.samples import Samples
 from svc.engine.fake import FakeEngine
-from svc.engine.protocol import Chunk, Samples, Utterance
+from svc.engine.protocol import Chunk, Utterance
 from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline
 from tests.browser.conftest import AUDIBLE, TIMEOUT, OpenPage, Serve, wait_until

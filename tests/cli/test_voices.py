@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from svc.audio.samples import Samples
 from svc.cloning.refinement_queue import STEPS, Refinement, RefinementQueue
-from svc.engine.protocol import Samples
 from svc.voices.store import VoiceStore
 from tests.audio.recordings import encode_recording
 from tests.voices.examples import make_voice

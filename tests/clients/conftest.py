@@ -24,8 +24,8 @@ from fastapi import FastAPI
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from svc.app import create_app
+from svc.audio.samples import Samples
 from svc.engine.fake import FakeEngine
-from svc.engine.protocol import Samples
 from svc.serving.server import create_server
 from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from svc.engine.protocol import Samples
+from svc.audio.samples import Samples
 
 Words = Sequence[tuple[str, float]]
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from svc.audio.samples import Samples
 from svc.cloning.speaker_encoder import OnnxSpeakerEncoder
-from svc.engine.protocol import Samples
 from svc.synthesis.pipeline import Pipeline
 from tests.clients.reply import Reply, Words, words_of
 from tests.clients.sockets import Witnessed, witness

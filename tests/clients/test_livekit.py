@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from svc.audio.samples import Samples
 from svc.engine.fake import FakeEngine
-from svc.engine.protocol import Samples
 from svc.synthesis.pipeline import Pipeline
 from svc.text.g2p import Phonemizer
 from tests.clients.reply import Reply, Words

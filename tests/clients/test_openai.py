@@ -14,8 +14,8 @@ import pytest
 import soxr
 
 from svc.app import create_app
+from svc.audio.samples import Samples
 from svc.engine.fake import FakeEngine
-from svc.engine.protocol import Samples
 from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline
 from svc.text.g2p import Phonemizer

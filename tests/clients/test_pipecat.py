@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from svc.audio.samples import Samples
 from svc.engine.fake import FakeEngine
-from svc.engine.protocol import Chunk, Samples, Utterance
+from svc.engine.protocol import Chunk, Utterance
 from svc.synthesis.pipeline import Pipeline
 from svc.text.g2p import Phonemizer
 from tests.clients.conftest import Report

@@ -22,8 +22,9 @@ from wyoming.ping import Ping, Pong
 from wyoming.tts import Synthesize, SynthesizeChunk, SynthesizeStart, SynthesizeStop, SynthesizeStopped, SynthesizeVoice
 
 from svc.app import create_app
+from svc.audio.samples import Samples
 from svc.engine.fake import FakeEngine
-from svc.engine.protocol import Chunk, Samples, Utterance
+from svc.engine.protocol import Chunk, Utterance
 from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline
 from svc.text.g2p import Phonemizer

@@ -9,9 +9,10 @@ import numpy as np
 
 from svc.audio import decode
 from svc.audio.equalizer import FLAT, SpectralEnvelope
+from svc.audio.samples import Samples
 from svc.cloning.speaker_encoder import BuiltInEmbeddings, Embedding, SpeakerEmbedding, SpeakerEncoder
 from svc.engine.fake import FakeEngine
-from svc.engine.protocol import Chunk, Samples, Utterance
+from svc.engine.protocol import Chunk, Utterance
 from svc.voices.built_in import STYLE, load_built_in_voices
 from svc.voices.parameters import LAYERS, VoiceParameters
 

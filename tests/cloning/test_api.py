@@ -17,9 +17,9 @@ import pytest
 from fastapi.testclient import TestClient
 
 from svc.app import create_app
+from svc.audio.samples import Samples
 from svc.cloning.speaker_encoder import BuiltInEmbeddings, SpeakerEmbedding, SpeakerEncoder
 from svc.engine.fake import FakeEngine
-from svc.engine.protocol import Samples
 from svc.errors import EngineUnavailable
 from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline

@@ -11,6 +11,7 @@ import soxr
 from fastapi.testclient import TestClient
 
 from svc.audio.loudness import measure_loudness
+from svc.audio.samples import Samples
 from svc.cloning import gradients
 from svc.cloning.speaker_encoder import RATE as ENCODER_RATE
 from svc.cloning.speaker_encoder import (
@@ -20,7 +21,6 @@ from svc.cloning.speaker_encoder import (
     has_several_speakers,
     measure_pitch,
 )
-from svc.engine.protocol import Samples
 from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline
 from svc.synthesis.request import SynthesisRequest

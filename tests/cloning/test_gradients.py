@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from svc.audio import decode
+from svc.audio.samples import Samples
 from svc.cloning import gradients
 from svc.cloning.gradients import GradientRefiner
 from svc.cloning.speaker_encoder import OnnxSpeakerEncoder
 from svc.engine import weights
-from svc.engine.protocol import Samples
 from svc.errors import EngineUnavailable
 from svc.voices.parameters import LARGEST, VoiceParameters
 

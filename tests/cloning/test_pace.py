@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from svc.audio.decode import Clip
+from svc.audio.samples import Samples
 from svc.cloning.cloner import VoiceCloner
 from svc.cloning.pace import FASTEST, MIN_SECONDS, SLOWEST, count_syllables, find_pace
 from svc.cloning.reference import examine
 from svc.cloning.speech_detection import analyze_frames
 from svc.engine.fake import FakeEngine
-from svc.engine.protocol import Samples
 from svc.synthesis.pipeline import Pipeline
 from svc.synthesis.request import SynthesisRequest
 from svc.text.g2p import Phonemizer

@@ -7,8 +7,8 @@ import pytest
 import soxr
 
 from svc.audio.decode import Clip
+from svc.audio.samples import Samples
 from svc.cloning.reference import MAX_SPEECH_SECONDS, MIN_SPEECH_SECONDS, examine
-from svc.engine.protocol import Samples
 from svc.errors import ClipSilent, ClipTooShort, NoSpeech
 from tests.audio.recordings import RATE, music, noise
 from tests.conftest import STORY

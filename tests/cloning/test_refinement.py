@@ -16,13 +16,13 @@ import pytest
 from svc.audio import decode, equalizer, formats
 from svc.audio.equalizer import SpectralEnvelope
 from svc.audio.flac import encode_flac
+from svc.audio.samples import Samples
 from svc.auth.keys import COMMAND_LINE, Quota
 from svc.cloning import refinement
 from svc.cloning.refinement import RefinementWorker, is_clearly_better
 from svc.cloning.refinement_queue import RefinementQueue
 from svc.cloning.speaker_encoder import SpeakerEmbedding
 from svc.cloning.trial import TrialSynthesis
-from svc.engine.protocol import Samples
 from svc.errors import EngineUnavailable, ModelLoading
 from svc.process.tasks import Supervisor
 from svc.storage import atomic_files

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from svc.audio.samples import Samples
 from svc.cloning import speaker_encoder as encoders
 from svc.cloning.speaker_encoder import (
     NETWORK_SHA256,
@@ -18,7 +19,6 @@ from svc.cloning.speaker_encoder import (
     has_several_speakers,
     measure_pitch,
 )
-from svc.engine.protocol import Samples
 from svc.errors import EngineUnavailable
 from svc.text.language.languages import Language
 from svc.voices.built_in import PREVIEW_TEXTS, STYLE

@@ -16,7 +16,7 @@ from websockets.sync.client import connect
 
 from bench.load.processes import wait_until
 from bench.load.surroundings import ObjectStore, Postgres, Redis
-from svc.engine.protocol import Samples
+from svc.audio.samples import Samples
 from tests.audio.recordings import encode_recording
 from tests.cluster.conftest import KEY, ClusterProcess
 from tests.conftest import STORY

@@ -11,7 +11,7 @@ import pytest
 
 from bench.load.processes import ServerProcess
 from svc.audio.formats import OUTPUT_FORMATS
-from svc.engine.protocol import Samples
+from svc.audio.samples import Samples
 from svc.synthesis.pipeline import Pipeline
 from svc.synthesis.request import SynthesisRequest
 from svc.voices.catalogue import VoiceCatalogue

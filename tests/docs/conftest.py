@@ -23,8 +23,8 @@ import pytest
 import trustme
 
 from svc.app import create_app
+from svc.audio.samples import Samples
 from svc.engine.fake import FakeEngine
-from svc.engine.protocol import Samples
 from svc.serving.server import create_server
 from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline

@@ -3,8 +3,8 @@
 import numpy as np
 import numpy.typing as npt
 
+from svc.audio.samples import Samples
 from svc.cloning.speech_detection import analyze_frames
-from svc.engine.protocol import Samples
 
 
 def measure_pitch(samples: Samples) -> npt.NDArray[np.float64]:

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
+from svc.audio.samples import Samples
 from svc.engine.batches import (
     BatchedNetworks,
     Feed,
@@ -19,7 +20,7 @@ from svc.engine.batches import (
 )
 from svc.engine.networks import OnnxNetworks
 from svc.engine.phonemes import tokenize
-from svc.engine.protocol import Array, Delivery, Samples, Utterance
+from svc.engine.protocol import Array, Delivery, Utterance
 from svc.engine.rendering import begin
 from svc.engine.runtime import Runtime
 from svc.engine.turbo import TurboEngine

@@ -11,8 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from svc.audio.samples import Samples
 from svc.engine.networks import Feed
-from svc.engine.protocol import Array, Delivery, Samples, Utterance
+from svc.engine.protocol import Array, Delivery, Utterance
 from svc.engine.rendering import begin, render, render_beside
 from svc.engine.sentence import accumulate_phase, expand, scale_pitch_range, scale_summary, summarise
 from tests.engine.stand_ins import StandIns

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from jiwer import wer
 
-from svc.engine.protocol import Samples
+from svc.audio.samples import Samples
 from svc.synthesis.pipeline import Pipeline
 from svc.synthesis.request import SynthesisRequest
 from svc.voices.catalogue import VoiceCatalogue

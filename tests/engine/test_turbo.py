@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from bench.kokoro_engine import KokoroEngine
+from svc.audio.samples import Samples
 from svc.engine import networks, windows
-from svc.engine.protocol import NO_MASK_OFFSET, Delivery, Samples, Utterance
+from svc.engine.protocol import NO_MASK_OFFSET, Delivery, Utterance
 from svc.engine.turbo import TurboEngine
 from svc.engine.windows import Window
 from svc.errors import EngineUnavailable

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from bench.kokoro_engine import KokoroEngine
-from svc.engine.protocol import NO_LAYER_OFFSETS, NO_VOCODER_EMBEDDING, Array, Engine, Samples, Utterance
+from svc.audio.samples import Samples
+from svc.engine.protocol import NO_LAYER_OFFSETS, NO_VOCODER_EMBEDDING, Array, Engine, Utterance
 from svc.engine.turbo import TurboEngine
 from svc.voices.catalogue import VoiceCatalogue
 from tests.engine.pitch import measure_pitch

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from svc.audio.samples import Samples
 from svc.engine.fake import FakeEngine
-from svc.engine.protocol import Samples
 from svc.synthesis.pipeline import Pipeline
 from svc.synthesis.request import SynthesisRequest
 from svc.text.g2p import Phonemizer

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from svc.engine.protocol import Chunk, Samples, Timing
+from svc.audio.samples import Samples
+from svc.engine.protocol import Chunk, Timing
 from svc.synthesis.time_stretch import stretch, stretch_samples
 
 RATE = 24_000

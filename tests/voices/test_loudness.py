@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from svc.audio.loudness import measure_loudness
+from svc.audio.samples import Samples
 from svc.engine.fake import FakeEngine
-from svc.engine.protocol import Chunk, Samples, Utterance
+from svc.engine.protocol import Chunk, Utterance
 from svc.synthesis.pipeline import Pipeline
 from svc.synthesis.request import SynthesisRequest
 from svc.text.g2p import Phonemizer

@@ -13,9 +13,9 @@ from fastapi.testclient import TestClient
 from obstore.exceptions import BaseError
 
 from svc.app import create_app
+from svc.audio.samples import Samples
 from svc.auth.keys import ANYONE
 from svc.engine.fake import FakeEngine
-from svc.engine.protocol import Samples
 from svc.errors import VoiceNotFound
 from svc.settings import Settings
 from svc.synthesis.pipeline import Pipeline

@@ -14,7 +14,7 @@ import numpy as np
 from av.audio.stream import AudioStream
 from av.error import FFmpegError
 
-from svc.engine.protocol import Samples
+from svc.audio.samples import Samples
 from svc.errors import ClipDamaged, NotAudio
 
 RATE = 24_000

@@ -11,7 +11,7 @@ from svc.audio.flac import FlacWriter
 from svc.audio.formats import Codec, OutputFormat
 from svc.audio.pcm import PcmWriter, WavWriter, Writer, to_int16
 from svc.audio.resample import Resampler
-from svc.engine.protocol import Samples
+from svc.audio.samples import Samples
 
 WRITERS: dict[Codec, Callable[[OutputFormat], Writer]] = {
     Codec.MP3: Mp3Writer,

@@ -7,7 +7,7 @@ voice corrects the difference in everything that the voice says.
 import numpy as np
 import numpy.typing as npt
 
-from svc.engine.protocol import Samples
+from svc.audio.samples import Samples
 
 BANDS = 20
 """Evenly spaced in mel from 20 Hz to 8 kHz."""

@@ -5,7 +5,7 @@ import hashlib
 from svc.audio.containers import LibavEncoder
 from svc.audio.formats import Codec, OutputFormat
 from svc.audio.pcm import Int16, Writer, to_int16
-from svc.engine.protocol import Samples
+from svc.audio.samples import Samples
 
 _MARKER = b"fLaC"
 _LAST_METADATA_BLOCK = 0x80

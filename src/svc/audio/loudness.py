@@ -5,7 +5,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from svc.engine.protocol import Samples
+from svc.audio.samples import Samples
 
 SILENCE_LUFS = -70.0
 """The absolute gate: quieter blocks do not count, and quieter audio has this loudness."""

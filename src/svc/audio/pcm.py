@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from svc.audio.formats import OutputFormat
-from svc.engine.protocol import Samples
+from svc.audio.samples import Samples
 
 Int16: TypeAlias = NDArray[np.int16]
 

@@ -3,7 +3,7 @@
 import numpy as np
 import soxr
 
-from svc.engine.protocol import Samples
+from svc.audio.samples import Samples
 
 # 20 bits of precision, more than 16-bit samples can show; the next step up doubles the latency below 24 kHz.
 QUALITY = "HQ"

@@ -13,7 +13,7 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-from svc.engine.protocol import Samples
+from svc.audio.samples import Samples
 
 RATE = 24_000
 

@@ -1,4 +1,4 @@
-"""The database of the keys table, SQLite or PostgreSQL: what both can do, and their URLs."""
+"""The database of the keys table, SQLite or PostgreSQL: what both can do."""
 
 from collections.abc import Generator
 from typing import Any, Protocol
@@ -13,7 +13,6 @@ TIMEOUT = 3
 """Seconds: for a connection, for a turn on one, and for an answer."""
 
 _SQLITE = "sqlite:///"
-_SCHEMES = {"sqlite": "sqlite", "postgresql": "postgresql", "postgres": "postgresql"}
 
 
 class Database(Protocol):
@@ -34,21 +33,8 @@ class Database(Protocol):
     async def close(self) -> None: ...
 
 
-def normalise_url(url: str) -> str:
-    """The URL with a plain scheme; raises ValueError, without quoting the URL: it may contain a password."""
-    scheme, separator, rest = url.strip().partition("://")
-    scheme = _SCHEMES.get(scheme.lower().partition("+")[0], "")  # without the driver, which svc chooses
-    plain = f"{scheme}{separator}{rest}"
-    if scheme == "postgresql" and rest:
-        return plain
-    if plain.startswith(_SQLITE) and plain.removeprefix(_SQLITE).strip("/") not in ("", ":memory:"):
-        return plain
-    raise ValueError("not a database that can hold keys: use sqlite:///keys.db or postgresql://user:password@host/name")
-
-
 def create_database(url: str) -> Database:
-    # Imported here: the settings need this module, and asyncpg takes longer to import than many commands.
-    url = normalise_url(url)
+    """The database of a URL that the settings have normalised. asyncpg takes longer to import than many commands."""
     if url.startswith(_SQLITE):
         from svc.auth.sqlite import SQLite
 

@@ -11,6 +11,7 @@ from typing import Any
 from svc.audio import decode
 from svc.audio.decode import Clip
 from svc.audio.flac import encode_flac
+from svc.audio.samples import Samples
 from svc.auth.keys import Principal, Quota
 from svc.cloning import reference as references
 from svc.cloning.reference import Reference
@@ -18,7 +19,6 @@ from svc.cloning.refinement import is_refined_by_default
 from svc.cloning.refinement_queue import RefinementQueue
 from svc.cloning.speaker_encoder import SpeakerEmbedding, has_several_speakers
 from svc.cloning.trial import TrialSynthesis
-from svc.engine.protocol import Samples
 from svc.errors import (
     BuiltInVoice,
     CloningBusy,

@@ -18,10 +18,10 @@ import numpy.typing as npt
 import onnxruntime as ort
 
 from svc.audio.equalizer import BANDS, SpectralEnvelope, matching_gains, measure_envelope
+from svc.audio.samples import Samples
 from svc.cloning.speaker_encoder import NETWORK, NETWORK_SHA256, RATE, measure_log_mel, prepare_clip
 from svc.engine.batches import GRAPH
 from svc.engine.networks import FILES, GRAPHS
-from svc.engine.protocol import Samples
 from svc.engine.runtime import Runtime
 from svc.engine.weights import read_packaged_model, read_packaged_models
 from svc.voices.parameters import LARGEST, LAYERS, VoiceParameters

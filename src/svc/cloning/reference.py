@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from svc.audio.decode import MAX_SECONDS, RATE, Clip
+from svc.audio.samples import Samples
 from svc.cloning.pace import count_syllables, find_pace
 from svc.cloning.speech_detection import DIGITAL_SILENCE_DB, FRAMES_PER_SECOND, FrameFeatures, Mask, analyze_frames
-from svc.engine.protocol import Samples
 from svc.errors import ClipSilent, ClipTooShort, NoSpeech
 from svc.voices.custom_voice import ReferenceMeasurements
 

@@ -13,11 +13,11 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 
 from svc.audio import decode
+from svc.audio.samples import Samples
 from svc.cloning.gradients import VoiceRefiner
 from svc.cloning.refinement_queue import STEPS, Refinement, RefinementQueue
 from svc.cloning.speaker_encoder import SpeakerEmbedding
 from svc.cloning.trial import TrialSynthesis
-from svc.engine.protocol import Samples
 from svc.errors import StorageUnavailable, SvcError, VoiceNotFound
 from svc.process.memory import trim_malloc
 from svc.process.tasks import Supervisor

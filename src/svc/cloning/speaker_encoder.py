@@ -19,7 +19,7 @@ import onnxruntime as ort
 import soxr
 
 from svc.audio.equalizer import SpectralEnvelope, measure_envelope
-from svc.engine.protocol import Samples
+from svc.audio.samples import Samples
 from svc.engine.runtime import Runtime
 from svc.engine.weights import read_packaged_model
 from svc.text.language.languages import Language

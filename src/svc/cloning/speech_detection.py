@@ -8,7 +8,7 @@ import numpy.typing as npt
 import soxr
 
 from svc.audio.decode import RATE
-from svc.engine.protocol import Samples
+from svc.audio.samples import Samples
 
 FRAMES_PER_SECOND = 100
 MIN_MARGIN_DB, MARGIN_SHARE = 6.0, 0.35  # of an active frame above the noise: in dB, and of the range up to `loud`

@@ -15,8 +15,8 @@ import numpy as np
 
 from svc.audio import equalizer
 from svc.audio.equalizer import Equalizer, SpectralEnvelope
+from svc.audio.samples import Samples
 from svc.cloning.speaker_encoder import BuiltInEmbeddings, Embedding, SpeakerEmbedding, SpeakerEncoder
-from svc.engine.protocol import Samples
 from svc.synthesis.pipeline import Pipeline
 from svc.synthesis.request import SynthesisRequest
 from svc.synthesis.scheduler import Scheduler

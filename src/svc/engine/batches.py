@@ -13,10 +13,11 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from svc.audio.samples import Samples
 from svc.engine.batcher import MOST_AT_ONCE
 from svc.engine.networks import FILES, GRAPHS
 from svc.engine.phonemes import SAMPLES_PER_FRAME, PhonemeFrames, locate_phonemes, tokenize, vary_prosody
-from svc.engine.protocol import TIMBRE_PHONEMES, Samples, Utterance
+from svc.engine.protocol import TIMBRE_PHONEMES, Utterance
 from svc.engine.runtime import Runtime
 from svc.engine.weights import read_packaged_models
 

@@ -7,9 +7,9 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from svc.audio.samples import Samples
+
 Array = npt.NDArray[np.float32]
-Samples = npt.NDArray[np.float32]
-"""Mono audio; full scale is ±1."""
 StyleTable = npt.NDArray[np.float32]
 """[lengths, 256]: one style vector for each number of phonemes. The first 128 values are timbre, the rest prosody."""
 

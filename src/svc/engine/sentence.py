@@ -10,9 +10,10 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from svc.audio.samples import Samples
 from svc.engine.networks import CURVES, DECODER, HEAD, TEXT, Feed, Stream
 from svc.engine.phonemes import FRAMES_PER_SECOND, SAMPLES_PER_FRAME, locate_phonemes
-from svc.engine.protocol import Array, Samples, Utterance
+from svc.engine.protocol import Array, Utterance
 
 Integers = npt.NDArray[np.int64]
 

@@ -17,8 +17,9 @@ import numpy as np
 
 from svc.audio import encoders
 from svc.audio.formats import OutputFormat
+from svc.audio.samples import Samples
 from svc.audio.watermark import embed_watermark
-from svc.engine.protocol import Chunk, Engine, Samples
+from svc.engine.protocol import Chunk, Engine
 from svc.errors import AudioTooLong
 from svc.synthesis.alignment import Aligner, Alignment
 from svc.synthesis.request import AudioPart, Clip, Dialogue, Parts, Reading, SpeechChunk, SynthesisRequest, VoiceSegment

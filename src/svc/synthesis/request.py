@@ -3,7 +3,8 @@
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from svc.engine.protocol import Samples, Timing
+from svc.audio.samples import Samples
+from svc.engine.protocol import Timing
 from svc.synthesis.alignment import AlignedWords, Alignment, align
 from svc.text.language.languages import Language
 from svc.text.pronunciation_rules import Rules

@@ -7,7 +7,8 @@ from functools import cache, partial
 import numpy as np
 
 from svc.audio.equalizer import Equalizer
-from svc.engine.protocol import Samples, Utterance
+from svc.audio.samples import Samples
+from svc.engine.protocol import Utterance
 from svc.synthesis.request import SynthesisRequest
 from svc.text.language.languages import Language
 from svc.text.markup.prosody import HIGHEST, LOWEST, MEAN_HERTZ, NARROWEST, WIDEST, Prosody

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from svc.engine.protocol import Chunk, Samples, Timing
+from svc.audio.samples import Samples
+from svc.engine.protocol import Chunk, Timing
 
 _FRAME_SECONDS = 0.03
 _SEARCH_SECONDS = 0.01  # a period of the lowest voices

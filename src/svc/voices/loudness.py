@@ -6,7 +6,7 @@ from importlib.resources import files
 from typing import TypedDict
 
 from svc.audio.loudness import measure_loudness
-from svc.engine.protocol import Samples
+from svc.audio.samples import Samples
 from svc.text.language.languages import Language
 from svc.voices.built_in import PREVIEW_TEXTS
 

@@ -1,6 +1,7 @@
 """What Ray Serve deploys: two applications, because the API must be able to drain while the engine still works.
 
-For `serve deploy`, the import paths are `svc.serving.cluster.application:build_engine` and `…:build_api`. The settings are read from the environment of the head node, and go to all replicas.
+For `serve deploy`, the import paths are `svc.serving.cluster.application:build_engine` and `…:build_api`. The settings
+are read from the environment of the head node, and go to all replicas.
 """
 
 from typing import Any

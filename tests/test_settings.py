@@ -1,8 +1,10 @@
-"""URLs of databases."""
+"""What the settings check."""
 
 import pytest
 
-from svc.auth.database import normalise_url
+from svc.engine.batcher import MOST_AT_ONCE
+from svc.settings import Settings, normalise_database_url
+from svc.voices.catalogue import FALLBACK_VOICE
 
 
 @pytest.mark.parametrize(
@@ -18,8 +20,8 @@ from svc.auth.database import normalise_url
         ("postgresql:///d?host=/run/postgresql", "postgresql:///d?host=/run/postgresql"),
     ],
 )
-def test_normalise_url(written: str, plain: str) -> None:
-    assert normalise_url(written) == plain
+def test_normalise_database_url(written: str, plain: str) -> None:
+    assert normalise_database_url(written) == plain
 
 
 @pytest.mark.parametrize(
@@ -39,5 +41,10 @@ def test_normalise_url(written: str, plain: str) -> None:
 )
 def test_invalid_url_is_rejected_without_quoting_it(written: str) -> None:
     with pytest.raises(ValueError, match="postgresql://user:password@host/name") as error:
-        normalise_url(written)
+        normalise_database_url(written)
     assert "secret" not in str(error.value)
+
+
+def test_defaults_that_the_settings_state_themselves_are_those_of_the_rooms() -> None:
+    assert Settings.model_fields["default_voice"].default == FALLBACK_VOICE
+    assert Settings(device="cuda").workers == MOST_AT_ONCE
