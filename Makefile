@@ -36,6 +36,7 @@ test: static audit $(CLIENT_STAMPS) browser prometheus
 static: $(VENV)/dev.stamp
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(BIN)/lint-imports --no-logo
 	$(BIN)/python scripts/check_large_files.py
 	$(BIN)/mypy
 
