@@ -13,12 +13,8 @@ from svc.api import account, authentication, errors, health, models, not_offered
 from svc.api import metrics as metrics_api
 from svc.api.dictionaries import dictionaries
 from svc.api.input_budget import InputBudget
-from svc.api.middleware.bodies import BodyLimits
-from svc.api.middleware.concurrency_headers import ConcurrencyHeaders
-from svc.api.middleware.origins import AllowedHosts, AllowedOrigins, CheckOrigin, Cors
-from svc.api.middleware.request_log import RequestLog
-from svc.api.middleware.request_metrics import RequestMetrics, RouteTemplates
-from svc.api.middleware.requests import CompressJson, HeadAsGet, RefuseWhileDraining, RequestId, TidyAddress
+from svc.api.middleware.order import list_middleware
+from svc.api.middleware.request_metrics import RouteTemplates
 from svc.api.realtime import routes as realtime
 from svc.api.realtime.connections import WEBSOCKET, WYOMING, Connections
 from svc.api.realtime.session import SessionDependencies
@@ -33,7 +29,7 @@ from svc.api.wyoming.session import WyomingLimits
 from svc.cloning.gradients import VoiceRefiner
 from svc.cloning.trial import LoadSpeakerEncoder
 from svc.service import Service
-from svc.settings import Settings
+from svc.settings import Settings, split_words
 from svc.synthesis.pipeline import Pipeline
 from svc.web.docs_site import DocsSite, find_docs_folder
 
@@ -100,7 +96,21 @@ def create_app(
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
     _add_routes(app, settings, service, dependencies, dialogue_voices, connections)
-    _add_middleware(app, settings, service, budget)
+    errors.add_error_handlers(app)
+    if not service.verifier.open:
+        authentication.describe_security(app)
+    tracer = service.telemetry.tracer if service.telemetry else None
+    middleware = list_middleware(
+        settings,
+        RouteTemplates(app.routes),
+        service.verifier,
+        service.admission,
+        budget,
+        service.lifecycle,
+        service.metrics,
+        tracer,
+    )
+    app.user_middleware.extend(middleware)
     app.state.lifecycle = service.lifecycle  # for the server, which begins the shutdown
     app.state.connections = connections  # for the server, which drains them before it closes
     app.state.input_budget = budget  # for the server, which receives the messages of sockets
@@ -128,7 +138,7 @@ def _add_routes(
     synthesis = HttpSynthesis(
         service.pipeline, service.scheduler, service.admission, service.metrics, settings.max_characters
     )
-    aliases = _split(settings.model_aliases)
+    aliases = split_words(settings.model_aliases)
     state = metrics_api.ServiceState(
         service.pipeline,
         service.scheduler,
@@ -166,31 +176,3 @@ def _add_routes(
         app.include_router(router)
     pages.add_pages(app, DocsSite(find_docs_folder()), settings.is_exposed)
     not_offered.add_not_found(app)
-
-
-def _add_middleware(app: FastAPI, settings: Settings, service: Service, budget: InputBudget) -> None:
-    """The last one added is the outermost: a request passes them from the last to the first."""
-    app.add_middleware(BodyLimits, settings=settings, budget=budget)
-    app.add_middleware(ConcurrencyHeaders, admission=service.admission)
-    authentication.add_authentication(app, service.verifier)
-    errors.add_error_handlers(app)
-    hosts = AllowedHosts(_split(settings.allowed_hosts), service.verifier.open)
-    origins = AllowedOrigins(_split(settings.cors_origins), service.verifier.open)
-    app.add_middleware(RefuseWhileDraining, lifecycle=service.lifecycle)
-    app.add_middleware(Cors, origins=origins)
-    app.add_middleware(CheckOrigin, hosts=hosts, origins=origins)
-    app.add_middleware(CompressJson)
-    app.add_middleware(HeadAsGet)
-    app.add_middleware(TidyAddress)
-    templates = RouteTemplates(app.routes)
-    app.add_middleware(RequestMetrics, metrics=service.metrics, templates=templates)
-    if service.telemetry and service.telemetry.tracer:
-        from svc.api.middleware.request_spans import RequestSpans
-
-        app.add_middleware(RequestSpans, tracer=service.telemetry.tracer, templates=templates)
-    app.add_middleware(RequestLog, templates=templates)
-    app.add_middleware(RequestId)
-
-
-def _split(words: str) -> list[str]:
-    return [word for part in words.split(",") if (word := part.strip())]

@@ -321,7 +321,7 @@ class Settings(BaseSettings):
     @classmethod
     def _holds_a_key(cls, value: SecretStr | None) -> SecretStr | None:
         """A value without a key is an error: a mistake in the configuration must not open the service."""
-        if value is not None and not _split(value):
+        if value is not None and not split_words(value.get_secret_value()):
             raise ValueError("contains no key; set one, or unset the variable for an open server")
         return value
 
@@ -364,7 +364,7 @@ class Settings(BaseSettings):
     def static_keys(self) -> list[str]:
         """The keys of SVC_API_KEY and SVC_API_KEYS."""
         one = [self.api_key.get_secret_value().strip()] if self.api_key else []
-        return one + (_split(self.api_keys) if self.api_keys else [])
+        return one + (split_words(self.api_keys.get_secret_value()) if self.api_keys else [])
 
 
 def _is_loopback(host: str) -> bool:
@@ -374,8 +374,9 @@ def _is_loopback(host: str) -> bool:
         return False
 
 
-def _split(keys: SecretStr) -> list[str]:
-    return [key for part in keys.get_secret_value().split(",") if (key := part.strip())]
+def split_words(words: str) -> list[str]:
+    """The words of a comma-separated list."""
+    return [word for part in words.split(",") if (word := part.strip())]
 
 
 def _is_redis_url(url: str) -> bool:

@@ -42,13 +42,7 @@ _INVALID = "\0"
 CREDENTIAL_FIELDS = frozenset({"authorization", "xi_api_key", "xi-api-key", "single_use_token"})
 
 
-def add_authentication(app: FastAPI, verifier: Verifier) -> None:
-    app.add_middleware(Authentication, verifier=verifier)
-    if not verifier.open:
-        _describe_security(app)
-
-
-def _describe_security(app: FastAPI) -> None:
+def describe_security(app: FastAPI) -> None:
     """Adds to the OpenAPI document how to send a key, which gives the docs page its Authorize button."""
     describe = app.openapi
 

@@ -65,7 +65,6 @@ def add_error_handlers(app: FastAPI) -> None:
     app.add_exception_handler(SvcError, _handle_svc_error)
     app.add_exception_handler(RequestValidationError, _handle_validation_error)
     app.add_exception_handler(HTTPException, _handle_http_exception)
-    app.add_middleware(_CatchUnexpected)
 
 
 def render_error(error: SvcError) -> JSONResponse:
@@ -180,7 +179,7 @@ async def _handle_http_exception(_: Request, error: Exception) -> JSONResponse:
     return _envelope(error.status_code, name, str(error.detail), headers=dict(error.headers or {}))
 
 
-class _CatchUnexpected:
+class CatchUnexpected:
     """Turns an unexpected exception into a 500 that shows no internals; a response that has begun is cut off."""
 
     def __init__(self, app: ASGIApp) -> None:
