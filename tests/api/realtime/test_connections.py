@@ -28,6 +28,8 @@ class _Client:
     def __init__(self, steps: int | None) -> None:
         self._steps = steps
         self.closed: int | None = None
+        self.scope: dict[str, Any] = {}
+        self.state = SimpleNamespace()
 
     async def receive(self) -> dict[str, Any]:
         if self._steps is None:
