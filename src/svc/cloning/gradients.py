@@ -39,7 +39,7 @@ _SENTENCES, _SENTENCES_SHA256 = (
 Array = npt.NDArray[np.float32]
 Arrays = dict[str, Array]
 
-STEPS = 64
+STEPS = 48
 _CHECK_EVERY = 16
 _PATIENCE = 2  # checks in a row without a gain: the first steps may do harm that the next ones make good
 _HELD_OUT = 2  # sentences that the descent does not speak: they decide which parameters are kept
@@ -82,7 +82,9 @@ class GradientRefiner:
         read_packaged_model(_TARGETS, _TARGETS_SHA256)
         # By their paths: the weights are looked for in the same folder.
         graph, targets = (
-            Runtime(threads).create_session(Path(str(files("svc").joinpath(name)))) for name in (_GRAPH, _TARGETS)
+            # Weights are made of int8 and half precision in every run: half as slow again, for half of the memory.
+            Runtime(threads).create_session(Path(str(files("svc").joinpath(name))), keep_half_precision=True)
+            for name in (_GRAPH, _TARGETS)
         )
         stored = np.load(BytesIO(read_packaged_model(_SENTENCES, _SENTENCES_SHA256)))
         kinds = {name: np.int64 if stored[name].dtype.kind == "i" else np.float32 for name in stored.files}
