@@ -60,7 +60,7 @@ def test_letters_and_digits_alone_speak_with_every_client(open_server: tuple[str
 
 
 @pytest.mark.parametrize("client", ["python_1", "javascript_1"])
-@pytest.mark.parametrize("voice", [CLONE.voice_id, BARE, CLONE.name])
+@pytest.mark.parametrize("voice", [CLONE.voice_id, BARE, CLONE.name], ids=["id", "bare id", "name"])
 def test_clients_that_look_names_up_find_ids(open_server: tuple[str, list[str]], client: str, voice: str) -> None:
     address, spoke = open_server
     spoke.clear()

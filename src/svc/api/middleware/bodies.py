@@ -5,7 +5,7 @@ Nothing is read before a route asks for it, so a body costs no memory where none
 
 import asyncio
 import re
-from collections.abc import Callable, Container, Coroutine
+from collections.abc import Callable, Collection, Coroutine
 from typing import Any
 
 from fastapi import Request, Response
@@ -138,7 +138,7 @@ def _require_json(request: Request) -> None:
         raise UnsupportedMediaType(content_type)
 
 
-async def _parse(body: bytes, content_type: str, names: Container[str]) -> Any:
+async def _parse(body: bytes, content_type: str, names: Collection[str]) -> Any:
     try:
         return await read_object(_decode(body, content_type), names)
     except InvalidJson as problem:

@@ -1,6 +1,6 @@
 """What clients send over a socket. It is read tolerantly: unknown fields are ignored, null counts as absent."""
 
-from collections.abc import Container, Mapping
+from collections.abc import Collection, Mapping
 from typing import Annotated, Any, TypeVar
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, ValidationError
@@ -94,7 +94,7 @@ class DialogueMessage(Message):
 M = TypeVar("M", bound=Message)
 
 
-async def decode(raw: str | bytes, names: Container[str], limit: int) -> Mapping[str, Any]:
+async def decode(raw: str | bytes, names: Collection[str], limit: int) -> Mapping[str, Any]:
     """The fields of a message that have these names."""
     if isinstance(raw, bytes):
         raise BinaryMessage
