@@ -249,6 +249,24 @@ def test_every_run_of_the_refiner_is_progress(build: Build) -> None:
     assert 0 < seen[0] < seen[-1] < 1
 
 
+def test_without_memory_for_the_refiner_a_voice_waits(build: Build, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would be the server that the system ends."""
+    server = build(refiner=StyleRefiner())
+    voice = server.add()
+    free = [100e6]
+    polls = record_polls(server, monkeypatch)
+    monkeypatch.setattr(refinement, "measure_available", lambda: free[0])
+
+    async def scene() -> None:
+        await wait_until(lambda: len(polls) > 2)
+        assert not server.read(voice).report.refined
+        free[0] = 2e9
+        await server.wait_until_done()
+
+    run(server, scene())
+    assert server.read(voice).report.refined
+
+
 def test_while_somebody_listens_the_refiner_waits(build: Build) -> None:
     refiner = StyleRefiner()
     server = build(refiner=refiner)

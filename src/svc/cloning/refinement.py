@@ -19,7 +19,7 @@ from svc.cloning.refinement_queue import STEPS, Refinement, RefinementQueue
 from svc.cloning.speaker_encoder import SpeakerEmbedding
 from svc.cloning.trial import TrialSynthesis
 from svc.errors import StorageUnavailable, SvcError, VoiceNotFound
-from svc.process.memory import trim_malloc
+from svc.process.memory import measure_available, trim_malloc
 from svc.process.tasks import Supervisor
 from svc.storage import atomic_files
 from svc.text.language.languages import Language
@@ -33,6 +33,7 @@ log = logging.getLogger(__name__)
 _POLL_SECONDS, _LONGEST_PAUSE = 2.0, 60.0
 _REST = 0.25  # seconds of rest for each second of work
 _LONGEST_REST = 1.0  # most of a long step is waiting for the engine, not work
+_MEMORY = 800e6  # bytes that have to be free: the graph takes 600 MB, and requests go on meanwhile
 _LEAST_GAIN = 0.02  # in similarity: smaller differences depend on the sentence
 
 # English in every language of a voice: the embedding depends on the speaker, not on what is said.
@@ -116,7 +117,7 @@ class RefinementWorker:
                 await self._refine(refinement)
         except (_Obsolete, VoiceNotFound, DamagedVoice) as problem:
             log.info("the voice %s is not refined: %s", voice_id, problem)
-        except (SvcError, OSError) as error:  # the engine is loading, or the disk is full
+        except (SvcError, OSError, MemoryError) as error:  # the engine is loading, or the disk or the memory is full
             log.info("the voice %s will be refined later: %s", voice_id, error)
             return False
         except Exception:  # an error with one voice must not keep the others from being refined
@@ -166,6 +167,8 @@ class RefinementWorker:
         if self._load_refiner is None:
             return
         if self._refiner is None:
+            if (available := measure_available()) < _MEMORY:
+                raise MemoryError(f"it needs {_MEMORY / 1e6:.0f} MB of memory, and {available / 1e6:.0f} are free")
             self._refiner = await self._trial.run_in_thread(self._load_refiner)
         descent = self._refiner.refine(parameters, samples, decode.RATE)
         while True:

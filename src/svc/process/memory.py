@@ -2,6 +2,10 @@
 
 import ctypes
 import gc
+import math
+from pathlib import Path
+
+from svc.process.control_groups import list_groups, read_words
 
 _ARENA_MAX = -8  # glibc's M_ARENA_MAX
 # After so many new objects the collector looks for cycles. A text makes thousands, nearly all of them without any: with
@@ -29,3 +33,26 @@ def freeze() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(_NEW_OBJECTS)
+
+
+def measure_available(root: Path = Path("/")) -> float:
+    """How many bytes the machine and the container have left; infinite if that is not known."""
+    return min([_read_machine(root), *(_read_group(*group) for group in list_groups(root, "memory"))])
+
+
+def _read_machine(root: Path) -> float:
+    words = read_words(root / "proc/meminfo")
+    return 1024.0 * int(words[words.index("MemAvailable:") + 1]) if "MemAvailable:" in words else math.inf
+
+
+def _read_group(version: int, group: Path) -> float:
+    """Version 2 says `max` where there is no limit, version 1 a huge number."""
+    names = ("memory.max", "memory.current") if version == 2 else ("memory.limit_in_bytes", "memory.usage_in_bytes")
+    limit, used = (read_words(group / name)[:1] for name in names)
+    if not limit or not used or not limit[0].isdigit():
+        return math.inf
+    # Much of what a group uses is the page cache, which makes way.
+    statistics = read_words(group / "memory.stat")
+    kept = "inactive_file" if version == 2 else "total_inactive_file"
+    cached = int(statistics[statistics.index(kept) + 1]) if kept in statistics else 0
+    return int(limit[0]) - int(used[0]) + cached
