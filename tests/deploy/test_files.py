@@ -147,7 +147,7 @@ def test_workflow_runs_the_make_targets() -> None:
     jobs = yaml.safe_load(WORKFLOW.read_text())["jobs"]
     assert [step["run"] for job in jobs.values() for step in job["steps"] if "run" in step] == [
         "make check",
-        "make test",
+        "make test AUDIT=--required",
     ]
 
 
