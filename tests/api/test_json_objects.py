@@ -5,7 +5,7 @@ import tracemalloc
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from svc.api.json_objects import OVERSIZED, InvalidJson, parse_object
@@ -20,6 +20,7 @@ _VALUES = st.recursive(_SCALARS, lambda inner: st.lists(inner) | st.dictionaries
 _NAMES = st.text(st.characters(codec="utf-8", exclude_categories=["Cc"], exclude_characters='"\\'), max_size=8)
 
 
+@settings(max_examples=30)
 @given(
     document=st.dictionaries(_NAMES, _VALUES, max_size=8),
     ascii_only=st.booleans(),
@@ -36,6 +37,7 @@ def test_fields_are_found_among_too_many_elements(
     assert parse_object(text, names) == document
 
 
+@settings(max_examples=30)
 @given(document=st.dictionaries(st.text(max_size=8), _VALUES))
 def test_what_is_small_is_whole(document: dict[str, Any]) -> None:
     assert parse_object(json.dumps(document), set(document)) == document

@@ -281,6 +281,7 @@ def test_paths_that_there_are_not(world: World, route: tuple[str, str]) -> None:
         assert world.ask(*route, credential) == expect(FULL, credential, route[1]), credential
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("credential", ["none", "ephemeral", "single-use"])
 def test_no_spelling_of_a_path_lets_a_credential_through(world: World, credential: str) -> None:
     closed = [row for row in HTTP if expect(TABLE[row], credential, row[1]) != "ok"]
