@@ -5,6 +5,7 @@ each time.
 """
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -20,8 +21,19 @@ from svc.text.sentences.phrases import NO_PHRASE, Phrase, Pronounce, Word, prono
 
 KINDS: list[str] = json.loads(Path(__file__).with_name("kinds_of_text.json").read_text())
 LENGTH = 40_000
-LONGEST_STEP = 0.25  # all stay below 0.05 where this was written; a slow machine has time
 RUNS = 4
+
+
+def _measure_yardstick() -> float:
+    """The processor time of work like that of reading."""
+    started = thread_time()
+    for _ in range(200):
+        re.sub(r"\w+", lambda match: match[0].upper(), "the quick brown fox jumps over it " * 10)
+    return thread_time() - started
+
+
+# 50 ms where the yardstick takes 7 ms, and as much more on a machine that is slower.
+LONGEST_STEP = 0.05 * max(1.0, min(_measure_yardstick() for _ in range(5)) / 0.007)
 
 
 def _repeat(kind: str, length: int) -> str:
